@@ -17,7 +17,9 @@ mod endpoints;
 mod linking;
 mod links;
 mod messages;
+mod newcomers;
 mod notices;
+mod output;
 mod passing;
 mod places;
 mod snapshot;
@@ -29,8 +31,8 @@ use std::sync::Arc;
 
 use slots::{Account, Storage};
 use southbound::{
-    Command, ControllerId, Epoch, MessageId, MessageProtocol, Node, NodeId, NodeMessage, Refusal, RoomContent,
-    RoomMessage, RoomState, Versions,
+    Command, ControllerId, Epoch, MessageProtocol, Node, NodeId, NodeMessage, Refusal, RoomContent, RoomMessage,
+    RoomState, Versions,
 };
 
 use crate::limits::{ROOMS_MAX, SENT_MESSAGES_BYTES_MAX, TRANSPORTS_MAX};
@@ -41,6 +43,8 @@ use endpoints::Endpoints;
 use linking::Links;
 pub use links::{LinkOutput, PacketQueue};
 use messages::Messages;
+use newcomers::Newcomers;
+pub use output::Output;
 use places::Places;
 use snapshot::Snapshot;
 use sources::Sources;
@@ -69,23 +73,6 @@ pub struct Fence {
     counters: Counters,
 }
 
-/// Commands and messages that a fence lets through.
-#[derive(Debug, Default)]
-pub struct Output {
-    /// Commands for the agent.
-    pub commands: Vec<Command>,
-    /// Messages, each with the controller that gets it.
-    pub messages: Vec<(ControllerId, NodeMessage)>,
-    /// Messages that links to other nodes hold from now on. The agent is told before the commands.
-    pub held: Vec<MessageId>,
-    /// Messages that came over links, with their lengths. The agent is told before the commands.
-    pub opened: Vec<(MessageId, usize)>,
-    /// Messages that one link holds no longer. The agent is told after the commands.
-    pub released: Vec<MessageId>,
-    /// The messages and connections of links.
-    pub links: Vec<LinkOutput>,
-}
-
 /// The last owner of a room.
 #[derive(Debug)]
 struct Term {
@@ -99,6 +86,7 @@ struct Term {
     snapshot: Snapshot,
     messages: Messages,
     endpoints: Endpoints,
+    newcomers: Newcomers,
     /// Whether its owner speaks a version of the protocol with links.
     owner_knows_links: bool,
     distant: Distant,
@@ -180,12 +168,16 @@ impl Fence {
                 if !is_beyond(&self.places, &command) {
                     term.belongings.note(&command);
                 }
+                let is_answer = matches!(command, Command::MessageHandled { .. });
                 if let Command::MessageHandled { message } = command {
                     term.messages.answered(message, &mut self.message_bytes);
                 }
                 let parts = (&mut self.links, &mut self.counters);
                 let command = term.take_for_endpoints(&room, command, parts, out);
                 out.commands.extend(command);
+                if is_answer {
+                    term.serve_newcomers(out);
+                }
             }
             RoomContent::Complete => {
                 term.belongings.end_unsaid(&mut out.commands);
@@ -200,6 +192,7 @@ impl Fence {
                 term.states.complete();
                 term.snapshot.clear(&mut self.parts_bytes);
                 term.messages.end(&mut self.message_bytes, &mut out.commands);
+                term.serve_newcomers(out);
                 term.end_links(&mut self.links);
                 term.has_ended = true;
             }
@@ -207,7 +200,7 @@ impl Fence {
             RoomContent::Forget { part } => term.snapshot.forget(&part, &mut self.parts_bytes),
         }
         term.revision = revision;
-        self.apply_changes(&room);
+        self.apply_changes(&room, out);
         if is_end {
             self.announce(from, &room, &mut out.messages);
         }
@@ -232,8 +225,7 @@ impl Fence {
         let term = self.rooms.entry(room.clone());
         let term = term.or_insert_with(|| Term::new(from, sent.account("")));
         if term.owner != from {
-            let lost = term.messages.lose_owner(&mut out.commands);
-            self.counters[Counter::LostMessage] += lost;
+            self.counters[Counter::LostMessage] += term.lose_owner(out);
             // It would learn of its successor only by its next message.
             let superseded = NodeMessage::Refused {
                 room: room.clone(),
@@ -288,13 +280,13 @@ impl Fence {
     }
 
     /// Brings the other tables to what belongs to a room now.
-    fn apply_changes(&mut self, room: &Arc<str>) {
+    fn apply_changes(&mut self, room: &Arc<str>, out: &mut Output) {
         let Some(term) = self.rooms.get_mut(room) else {
             return;
         };
         for change in term.belongings.take_changes() {
             term.states.apply(change);
-            term.change_endpoints(change);
+            term.change_endpoints(change, out);
             self.places.apply(change, room);
         }
     }
@@ -323,6 +315,7 @@ impl Term {
             snapshot: Snapshot::default(),
             messages: Messages::default(),
             endpoints: Endpoints::new(account),
+            newcomers: Newcomers::default(),
             owner_knows_links: false,
             distant: Distant::default(),
             sources: Sources::default(),

@@ -129,12 +129,17 @@ pub const INBOX_MAX: usize = 1024 * 1024;
 pub const SENDER_WINDOW: usize = 512 * 1024;
 
 /// Messages that may be with the controller, of all senders together; at the limit no sender is
-/// read until it has handled some. The limit is small, so that a join is not queued after much
+/// read until it has handled some. One sender has no more of them than as many more may be there.
+/// The limit is small, so that a join is not queued after much
 /// data.
 pub const WITH_CONTROLLER_MAX: usize = 1_024;
 
 /// The same in bytes.
 pub const WITH_CONTROLLER_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Messages whose controller is away and that hold back their own senders alone, in bytes. Further
+/// ones count as with the controller.
+pub const PARKED_BYTES_MAX: usize = 32 << 20;
 
 /// Messages of one sender from lossy channels that the controller has, in bytes; at the limit the
 /// newest is dropped.

@@ -79,6 +79,19 @@ fn variant(notice: Notice) -> Variant {
             series,
             number,
         }),
+        Notice::Missed {
+            room,
+            sender,
+            transport,
+            label: channel,
+            payload,
+        } => Variant::Missed(v1::Missed {
+            room: label(&room),
+            sender: label(&sender),
+            transport: transport.0,
+            label: label(&channel),
+            payload: Bytes::from_owner(payload),
+        }),
         Notice::TrackStarted { track } => Variant::TrackStarted(v1::TrackStarted { track: track.0 }),
         Notice::Encodings { track, active } => Variant::Encodings(v1::Encodings {
             track: track.0,
@@ -153,6 +166,13 @@ impl TryFrom<v1::Notice> for Notice {
                 node: NodeId(reaches.node),
                 series: reaches.series,
                 number: reaches.number,
+            },
+            Variant::Missed(missed) => Notice::Missed {
+                room: room_name("Missed.room", missed.room)?,
+                sender: missed.sender.into(),
+                transport: TransportId(missed.transport),
+                label: missed.label.into(),
+                payload: missed.payload.as_ref().into(),
             },
             Variant::TrackStarted(started) => Notice::TrackStarted {
                 track: TrackId(started.track),

@@ -87,6 +87,20 @@ pub enum Notice {
         /// The number that the command said; 0 if the link has failed.
         number: u64,
     },
+    /// Somebody on another node said by [`Command::Resend`](crate::Command::Resend) that it has not
+    /// received this message, and no link leads there. The controller passes it on.
+    Missed {
+        /// The name of the room.
+        room: Arc<str>,
+        /// The id of the sender's stay, who is on the node.
+        sender: Arc<str>,
+        /// The transport of the one who has missed it.
+        transport: TransportId,
+        /// The channel that it is sent on.
+        label: Arc<str>,
+        /// The message with its sender in it.
+        payload: Arc<[u8]>,
+    },
     /// The first media packet of a track arrived.
     TrackStarted {
         /// Which track.

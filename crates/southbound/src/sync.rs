@@ -27,7 +27,8 @@ impl Versions {
     pub const LINKS: u32 = 3;
 
     /// The first version with [`Command::SetDistantTrack`] and what belongs to it: packets of data
-    /// tracks go over links as well.
+    /// tracks go over links as well. It is the first with
+    /// [`Notice::Missed`](crate::Notice::Missed), too.
     pub const LINKED_TRACKS: u32 = 4;
 
     /// Those of this program.

@@ -63,6 +63,12 @@ impl Node {
             agent.release(now, message, plane, &mut of_machine);
             notices.extend(of_machine.into_iter().map(|notice| (machine, notice)));
         }
+        for message in out.parked {
+            let Machine { agent, plane, .. } = &mut self.machines[machine];
+            let mut of_machine = Vec::new();
+            agent.park(now, message, plane, &mut of_machine);
+            notices.extend(of_machine.into_iter().map(|notice| (machine, notice)));
+        }
         self.wires.send(now, node, out.links);
         let heard = machine::notices(out.messages).into_iter();
         let outputs = heard.map(|notice| self.notice(now, machine, notice));

@@ -18,6 +18,11 @@ impl Agent {
     /// The receivers behind a link have a message, or the link has failed.
     pub fn release(&mut self, now: Instant, message: MessageId, plane: &mut dyn DataPlane, out: &mut Vec<Notice>) {
         self.shared.ledger.taken(message);
+        self.hand_over(now, plane, out);
+    }
+
+    /// Senders that waited go on.
+    fn hand_over(&mut self, now: Instant, plane: &mut dyn DataPlane, out: &mut Vec<Notice>) {
         let cx = &mut Context {
             now,
             plane,
@@ -25,6 +30,12 @@ impl Agent {
             shared: &mut self.shared,
         };
         follow(cx, &mut self.transports, &mut self.media, Vec::new());
+    }
+
+    /// The controller of a message is away: the message holds back its sender and nobody else.
+    pub fn park(&mut self, now: Instant, message: MessageId, plane: &mut dyn DataPlane, out: &mut Vec<Notice>) {
+        self.shared.ledger.park(message);
+        self.hand_over(now, plane, out);
     }
 
     /// A message came over a link. Commands that send it on follow, and then

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use southbound::{Command, MessageId, NodeId, Notice};
 
+use super::Output;
 use crate::limits::KEPT_MESSAGES_BYTES_MAX;
 
 /// About the bytes of a message besides its payload.
@@ -70,16 +71,30 @@ impl Messages {
         }
     }
 
+    /// The last of those that the owner has got for itself, or will get.
+    pub(super) fn last(&self) -> Option<MessageId> {
+        let own = self.0.keys().rev().find(|(_, failed)| failed.is_none());
+        own.map(|(message, _)| *message)
+    }
+
+    /// Whether the owner has dealt with all of those up to one.
+    pub(super) fn are_answered_up_to(&self, last: MessageId) -> bool {
+        let mut earlier = self.0.range(..=(last, None));
+        !earlier.any(|((_, failed), _)| failed.is_none())
+    }
+
     /// The owner will not answer. Messages that are not kept are answered for it, or their senders
     /// would wait for ever. Returns how many there were.
-    pub(super) fn lose_owner(&mut self, out: &mut Vec<Command>) -> u64 {
+    pub(super) fn lose_owner(&mut self, out: &mut Output) -> u64 {
         let lost = self.0.extract_if(.., |_, kept| kept.is_none());
         let lost: Vec<_> = lost.map(|((message, _), _)| message).collect();
         for kept in self.0.values_mut().flatten() {
             kept.waits = true;
         }
+        out.parked.extend(self.0.keys().map(|(message, _)| *message));
         let count = lost.len() as u64;
-        out.extend(lost.into_iter().map(|message| Command::MessageHandled { message }));
+        let lost = lost.into_iter().map(|message| Command::MessageHandled { message });
+        out.commands.extend(lost);
         count
     }
 

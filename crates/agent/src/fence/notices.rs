@@ -32,7 +32,7 @@ impl Fence {
     pub fn disconnect(&mut self, controller: ControllerId, out: &mut Output) {
         self.connected.remove(&controller);
         for term in self.rooms.values_mut().filter(|term| term.owner == controller) {
-            self.counters[Counter::LostMessage] += term.messages.lose_owner(&mut out.commands);
+            self.counters[Counter::LostMessage] += term.lose_owner(out);
         }
     }
 
@@ -115,8 +115,10 @@ impl Fence {
         } else if !is_kept {
             self.counters.count(Counter::Dropped);
             self.release(&notice, out);
+        } else if let Notice::MessageReceived { message, .. } = notice {
+            out.parked.push(message);
         }
-        self.apply_changes(room);
+        self.apply_changes(room, out);
     }
 
     /// Answers a message of a data channel that no controller gets: its sender would wait for ever.

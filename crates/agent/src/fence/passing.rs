@@ -24,6 +24,10 @@ impl Term {
         match command {
             Command::SetEndpoint(endpoint) => {
                 if self.belongings.has(Belonging::Endpoint(endpoint.transport)) {
+                    let transport = endpoint.transport;
+                    if self.endpoints.number(transport) != endpoint.number {
+                        self.welcome(transport);
+                    }
                     self.endpoints.set(*endpoint);
                 }
             }
@@ -65,9 +69,12 @@ impl Term {
     }
 
     /// Brings the endpoints to what belongs to the room.
-    pub(super) fn change_endpoints(&mut self, change: Change) {
+    pub(super) fn change_endpoints(&mut self, change: Change, out: &mut Output) {
         match change {
-            Change::Ended(Belonging::Endpoint(transport)) => self.endpoints.remove(transport),
+            Change::Ended(Belonging::Endpoint(transport)) => {
+                self.endpoints.remove(transport);
+                self.newcomers.remove(transport, out);
+            }
             Change::Ended(Belonging::DataTrack(endpoint, handle)) => self.endpoints.remove_track(endpoint, handle),
             Change::Begun(_) | Change::Ended(_) => {}
         }
@@ -147,7 +154,13 @@ impl Term {
             open: open.copied().collect(),
             reached,
         };
-        let (passing, onward) = self.endpoints.pass_on(protocol, &arrived, &beyond, &mut out.commands);
+        let mut passed = Output::default();
+        let (passing, onward) = self
+            .endpoints
+            .pass_on(protocol, &arrived, &beyond, &mut passed.commands);
+        self.newcomers.delay(&mut passed);
+        out.commands.extend(passed.commands);
+        out.held.extend(passed.held);
         let reached = beyond.reached;
         if let Passing::Some(number) = passing {
             let linked = match &onward {

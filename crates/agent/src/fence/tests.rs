@@ -3,8 +3,8 @@
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use southbound::{
-    CloseReason, IceCredentials, Notice, OpenDirect, OpenTransport, Publication, Subscription, SubscriptionId,
-    SubscriptionSettings, TrackId, TrackSource, TransportId,
+    CloseReason, IceCredentials, MessageId, Notice, OpenDirect, OpenTransport, Publication, Subscription,
+    SubscriptionId, SubscriptionSettings, TrackId, TrackSource, TransportId,
 };
 use wire::{ExtensionMap, MediaKind, Ssrc};
 
@@ -15,6 +15,7 @@ use super::*;
 mod endpoints;
 mod link_histories;
 mod links;
+mod newcomers;
 mod owners;
 
 const OLD: ControllerId = ControllerId::new(1);
@@ -35,9 +36,17 @@ struct World {
     fence: Fence,
     out: Vec<Command>,
     messages: Vec<(ControllerId, NodeMessage)>,
+    held: Vec<MessageId>,
+    released: Vec<MessageId>,
+    parked: Vec<MessageId>,
 }
 
 impl World {
+    fn note(&mut self, out: Output) {
+        (self.out, self.messages) = (out.commands, out.messages);
+        (self.held, self.released, self.parked) = (out.held, out.released, out.parked);
+    }
+
     fn say(&mut self, from: ControllerId, epoch: u64, content: RoomContent) -> Result<(), Refusal> {
         self.say_of("lobby", from, epoch, content)
     }
@@ -45,7 +54,7 @@ impl World {
     fn say_of(&mut self, room: &str, from: ControllerId, epoch: u64, content: RoomContent) -> Result<(), Refusal> {
         let mut out = Output::default();
         let taken = self.fence.take(from, message_of(room, epoch, content), &mut out);
-        (self.out, self.messages) = (out.commands, out.messages);
+        self.note(out);
         taken
     }
 
@@ -56,19 +65,19 @@ impl World {
     fn notice(&mut self, notice: Notice) {
         let mut out = Output::default();
         self.fence.notice(notice, &mut out);
-        (self.out, self.messages) = (out.commands, out.messages);
+        self.note(out);
     }
 
     fn connect(&mut self, controller: ControllerId) {
         let mut out = Output::default();
         self.fence.connect(controller, Versions::OURS.newest, &mut out);
-        (self.out, self.messages) = (out.commands, out.messages);
+        self.note(out);
     }
 
     fn disconnect(&mut self, controller: ControllerId) {
         let mut out = Output::default();
         self.fence.disconnect(controller, &mut out);
-        (self.out, self.messages) = (out.commands, out.messages);
+        self.note(out);
     }
 
     /// An owner says a transport before its tracks, and both before subscriptions.

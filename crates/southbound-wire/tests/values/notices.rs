@@ -46,8 +46,20 @@ pub(crate) fn notice() -> impl Strategy<Value = Notice> {
             series,
             number
         }),
+        missed(),
         relays::notice().prop_map(Notice::Relay),
     ]
+}
+
+fn missed() -> impl Strategy<Value = Notice> {
+    let names = (parts::label(), parts::label(), parts::label());
+    (names, transport(), parts::payload()).prop_map(|((room, sender, label), transport, payload)| Notice::Missed {
+        room,
+        sender,
+        transport,
+        label,
+        payload,
+    })
 }
 
 fn observation() -> impl Strategy<Value = Observation> {

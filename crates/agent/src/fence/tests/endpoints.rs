@@ -51,12 +51,12 @@ pub(super) fn endpoint(transport: u64, identity: &str, number: u64) -> MessageEn
     }
 }
 
-fn set(endpoint: MessageEndpoint) -> Command {
+pub(super) fn set(endpoint: MessageEndpoint) -> Command {
     Command::SetEndpoint(Box::new(endpoint))
 }
 
 /// A room with Ada at 1, Ben at 2 and Cleo at 3, and nobody elsewhere.
-fn chatting() -> World {
+pub(super) fn chatting() -> World {
     let mut world = World {
         fence: Fence::new(NodeId(1), Box::new(Words)),
         ..World::default()
@@ -76,7 +76,7 @@ fn chatting() -> World {
     world
 }
 
-fn arrives(world: &mut World, transport: u64, label: &str, text: &str, number: u64) -> MessageId {
+pub(super) fn arrives(world: &mut World, transport: u64, label: &str, text: &str, number: u64) -> MessageId {
     let message = MessageId {
         node: NodeId(1),
         number,
@@ -98,7 +98,7 @@ pub(super) fn received(transport: u64, label: &str, text: &str, message: Message
     }
 }
 
-fn sent(to: &[u64], label: &str, text: &str, message: Option<MessageId>) -> Command {
+pub(super) fn sent(to: &[u64], label: &str, text: &str, message: Option<MessageId>) -> Command {
     Command::Send {
         to: to.iter().copied().map(TransportId).collect(),
         label: label.into(),
@@ -109,7 +109,7 @@ fn sent(to: &[u64], label: &str, text: &str, message: Option<MessageId>) -> Comm
 }
 
 /// The number up to which the owner was told that a message was passed on.
-fn told(world: &World) -> Option<Option<u64>> {
+pub(super) fn told(world: &World) -> Option<Option<u64>> {
     let [(OLD, NodeMessage::Notice { notice, .. })] = &world.messages[..] else {
         return None;
     };
