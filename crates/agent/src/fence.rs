@@ -17,6 +17,7 @@ mod endpoints;
 mod linking;
 mod links;
 mod messages;
+mod missed;
 mod newcomers;
 mod notices;
 mod output;
@@ -43,6 +44,7 @@ use endpoints::Endpoints;
 use linking::Links;
 pub use links::{LinkOutput, PacketQueue};
 use messages::Messages;
+use missed::Missed;
 use newcomers::Newcomers;
 pub use output::Output;
 use places::Places;
@@ -87,8 +89,9 @@ struct Term {
     messages: Messages,
     endpoints: Endpoints,
     newcomers: Newcomers,
-    /// Whether its owner speaks a version of the protocol with links.
-    owner_knows_links: bool,
+    missed: Missed,
+    /// The version of the protocol that its owner speaks; 0 if it was not connected.
+    owner_version: u32,
     distant: Distant,
     sources: Sources,
 }
@@ -240,13 +243,13 @@ impl Fence {
         term.has_ended = false;
         term.belongings.begin();
         term.endpoints.begin();
-        let version = self.connected.get(&from).copied();
-        term.owner_knows_links = version.is_some_and(|version| version >= Versions::LINKS);
+        term.owner_version = self.connected.get(&from).copied().unwrap_or(0);
         term.distant.begin();
-        if !term.owner_knows_links {
+        if !term.owner_knows_links() {
             term.end_links(&mut self.links);
         }
         term.answer_claim(&room, before, &mut out.messages);
+        term.send_missed_over_links(&mut self.links, out);
         self.take_waiting_links(&room, out);
         self.announce(from, &room, &mut out.messages);
         Ok(())
@@ -314,9 +317,10 @@ impl Term {
             states: States::default(),
             snapshot: Snapshot::default(),
             messages: Messages::default(),
+            missed: Missed::new(&account),
             endpoints: Endpoints::new(account),
             newcomers: Newcomers::default(),
-            owner_knows_links: false,
+            owner_version: 0,
             distant: Distant::default(),
             sources: Sources::default(),
         }
@@ -347,6 +351,11 @@ impl Term {
             links.outgoing.want(node, false);
         }
         self.sources.clear(&mut links.waiting);
+        self.missed.clear();
+    }
+
+    fn owner_knows_links(&self) -> bool {
+        self.owner_version >= Versions::LINKS
     }
 
     fn is_empty(&self) -> bool {
@@ -371,11 +380,17 @@ impl Term {
             room: Some(room.clone()),
             notice,
         });
+        // What somebody has missed is older than the rest.
+        let missed = self.missed.take_for_owner(room, self.owner_version).into_iter();
+        let missed = missed.map(|notice| NodeMessage::Notice {
+            room: Some(room.clone()),
+            notice,
+        });
         let waiting = self.messages.take_waiting().map(|notice| NodeMessage::Notice {
             room: Some(room.clone()),
             notice,
         });
-        let messages = saved.chain([claimed]).chain(notices).chain(waiting);
+        let messages = saved.chain([claimed]).chain(notices).chain(missed).chain(waiting);
         out.extend(messages.map(|message| (self.owner, message)));
     }
 }

@@ -13,6 +13,9 @@
 //! A message of an administrator, or one that is sent again, has no sender that could be held back.
 //! Such messages have a limit in total, and a share of it for each receiver.
 //!
+//! A message whose controller is away is parked: it is with no controller, and holds back its own
+//! sender alone.
+//!
 //! No message waits for ever: the controller handles each message, and a receiver that does not
 //! read its own in time loses its channels.
 
@@ -21,8 +24,8 @@ use std::collections::VecDeque;
 use southbound::{MessageId, NodeId, TransportId};
 
 use crate::limits::{
-    DATA_MAX, DATA_SHARED, LOSSY_WITH_CONTROLLER_MAX, MESSAGE_COST, SCTP_BUFFER_MAX, SENDER_WINDOW, UNPACED_MAX,
-    UNPACED_SHARED, WITH_CONTROLLER_BYTES_MAX, WITH_CONTROLLER_MAX,
+    DATA_MAX, DATA_SHARED, LOSSY_WITH_CONTROLLER_MAX, MESSAGE_COST, PARKED_BYTES_MAX, SCTP_BUFFER_MAX, SENDER_WINDOW,
+    UNPACED_MAX, UNPACED_SHARED, WITH_CONTROLLER_BYTES_MAX, WITH_CONTROLLER_MAX,
 };
 use crate::map::Map;
 
@@ -37,6 +40,8 @@ pub(crate) struct Ledger {
     last_unpaced: u64,
     with_controller: usize,
     with_controller_bytes: usize,
+    /// The size of those whose controller is away.
+    parked: usize,
     /// The size of all open messages, and the part of it that SCTP has.
     total: usize,
     /// The size of those whose senders cannot wait.
@@ -51,8 +56,17 @@ struct Open {
     cost: usize,
     /// Receivers that do not have it yet.
     copies: usize,
-    is_with_controller: bool,
+    stage: Stage,
     is_lossy: bool,
+}
+
+/// The way of a message to its controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    WithController,
+    /// The controller is away, and the next one gets it.
+    Parked,
+    Handled,
 }
 
 #[derive(Default)]
@@ -87,6 +101,7 @@ impl Ledger {
             last_unpaced: u64::MAX,
             with_controller: 0,
             with_controller_bytes: 0,
+            parked: 0,
             total: 0,
             unpaced: 0,
             delivered: Vec::new(),
@@ -158,7 +173,7 @@ impl Ledger {
             from,
             cost,
             copies: 0,
-            is_with_controller: true,
+            stage: Stage::WithController,
             is_lossy,
         };
         self.messages.insert(message, open);
@@ -170,11 +185,31 @@ impl Ledger {
         let Some(open) = self.messages.get_mut(&message) else {
             return;
         };
-        if std::mem::take(&mut open.is_with_controller) {
-            self.with_controller -= 1;
-            self.with_controller_bytes -= open.cost - MESSAGE_COST;
+        let cost = open.cost;
+        match std::mem::replace(&mut open.stage, Stage::Handled) {
+            Stage::WithController => self.leave_controller(cost),
+            Stage::Parked => self.parked -= cost,
+            Stage::Handled => {}
         }
         self.settle(message);
+    }
+
+    /// The controller of a message is away. The message counts as with the controller still if as
+    /// much as may is parked already.
+    pub(crate) fn park(&mut self, message: MessageId) {
+        let open = self.messages.get_mut(&message);
+        let open = open.filter(|open| open.stage == Stage::WithController);
+        if let Some(open) = open.filter(|open| self.parked + open.cost <= PARKED_BYTES_MAX) {
+            open.stage = Stage::Parked;
+            let cost = open.cost;
+            self.parked += cost;
+            self.leave_controller(cost);
+        }
+    }
+
+    fn leave_controller(&mut self, cost: usize) {
+        self.with_controller -= 1;
+        self.with_controller_bytes -= cost - MESSAGE_COST;
     }
 
     /// One more receiver is to get it.
@@ -242,7 +277,8 @@ impl Ledger {
     /// Whether no message is on its way.
     pub(crate) fn is_empty(&self) -> bool {
         let idle = self.messages.is_empty() && self.senders.is_empty();
-        debug_assert!(!idle || self.with_controller == 0 && self.with_controller_bytes == 0);
+        let left = (self.with_controller, self.with_controller_bytes, self.parked);
+        debug_assert!(!idle || left == (0, 0, 0));
         idle && self.total == 0
     }
 
@@ -271,7 +307,7 @@ impl Ledger {
         let std::collections::hash_map::Entry::Occupied(entry) = self.messages.entry(message) else {
             return;
         };
-        if entry.get().is_with_controller || entry.get().copies > 0 {
+        if entry.get().stage != Stage::Handled || entry.get().copies > 0 {
             return;
         }
         let Open {

@@ -129,8 +129,7 @@ pub const INBOX_MAX: usize = 1024 * 1024;
 pub const SENDER_WINDOW: usize = 512 * 1024;
 
 /// Messages that may be with the controller, of all senders together; at the limit no sender is
-/// read until it has handled some. One sender has no more of them than as many more may be there.
-/// The limit is small, so that a join is not queued after much
+/// read until it has handled some. The limit is small, so that a join is not queued after much
 /// data.
 pub const WITH_CONTROLLER_MAX: usize = 1_024;
 
@@ -222,6 +221,10 @@ pub(crate) const LINK_EARLY_MAX: usize = 128 << 10;
 
 /// Participants of a room on other nodes that a node knows.
 pub(crate) const DISTANT_ENDPOINTS_MAX: usize = 16_384;
+
+/// Bytes of messages of one room that somebody has missed and that wait for an owner; with one more
+/// that one is lost. The same of those that an owner gets at once.
+pub(crate) const MISSED_BYTES_MAX: usize = 4 << 20;
 
 /// Data tracks of a room whose packets come to a node over links; more are not passed on there.
 pub(crate) const DISTANT_TRACKS_MAX: usize = 4_096;

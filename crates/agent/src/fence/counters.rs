@@ -53,6 +53,9 @@ counting::counters! {
         LinkFull = "link_full",
         /// A message that a controller gets because its link has failed.
         LinkFailed = "link_failed",
+        /// A message that somebody on another node has missed, and that does not go over the link
+        /// because that has failed.
+        LinkMissed = "link_missed",
         /// A message that its failed link has lost, because no controller takes it.
         LinkLost = "link_lost",
         /// A participant of another node more than a room can have.

@@ -9,7 +9,7 @@ use super::endpoints::Endpoints;
 use super::links::LinkOutput;
 use super::links::early::Early;
 use super::links::incoming::{Incoming, Taking};
-use super::links::outgoing::Outgoing;
+use super::links::outgoing::{Left, Outgoing};
 use super::{Counter, Counters, Fence, Output, Term};
 
 /// The links of the node in both directions.
@@ -92,6 +92,9 @@ impl Fence {
                 let reaches = rooms.filter_map(|(room, term)| term.reaches(room, node, &self.links));
                 let reaches = reaches.filter(|(owner, _)| self.connected.contains_key(owner));
                 out.messages.extend(reaches);
+                for term in self.rooms.values_mut() {
+                    term.send_missed_over_links(&mut self.links, out);
+                }
             }
             Err(_) => {
                 self.counters.count(Counter::LinkMalformed);
@@ -117,14 +120,22 @@ impl Fence {
             out.messages
                 .extend(ended.and_then(|series| term.reaches_no_more(room, (node, series))));
         }
-        for (room, notice) in self.links.outgoing.fail(node, out) {
-            let takes = |term: &Term| !term.has_ended && term.owner_knows_links;
-            if !self.rooms.get(&room).is_some_and(takes) {
+        for (room, left) in self.links.outgoing.fail(node, out) {
+            let takes = |term: &&mut Term| !term.has_ended && term.owner_knows_links();
+            let Some(term) = self.rooms.get_mut(&room).filter(takes) else {
                 self.counters.count(Counter::LinkLost);
                 continue;
+            };
+            match left {
+                Left::Arrived(notice) => {
+                    self.counters.count(Counter::LinkFailed);
+                    self.give_to_owner(&room, notice, out);
+                }
+                Left::Missed(linked) => {
+                    let is_owner_there = self.connected.contains_key(&term.owner);
+                    term.give_missed(&room, (node, linked), is_owner_there, &mut self.counters, out);
+                }
             }
-            self.counters.count(Counter::LinkFailed);
-            self.give_to_owner(&room, notice, out);
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use southbound::{
     Command, ControllerId, Linked, LinkedMessage, MessageProtocol, NodeId, NodeMessage, Notice, SignedMessage,
+    TransportId,
 };
 
 use super::belongings::{Belonging, Change};
@@ -11,6 +12,7 @@ use super::distant::Reached;
 use super::endpoints::{Arrived, Beyond, Onward, Passing, TrackPacket};
 use super::linking::Links;
 use super::{Counter, Counters, Output, Term};
+use crate::limits::MISSED_BYTES_MAX;
 
 impl Term {
     /// Takes a command that is for the endpoints. Returns any other, which is for the agent.
@@ -39,14 +41,17 @@ impl Term {
             }
             Command::Resend { transport, received } => {
                 self.endpoints.resend(transport, &received, &mut out.commands);
-                self.resend_over_link(room, transport, &received, links, out);
+                self.resend_over_link(room, (transport, &received), (links, counters), out);
             }
             Command::SetDistantEndpoint(endpoint) => {
                 if endpoint.node != links.own && !self.distant.set(*endpoint) {
                     counters.count(Counter::DistantFull);
                 }
             }
-            Command::RemoveDistantEndpoint { transport } => self.distant.remove(transport),
+            Command::RemoveDistantEndpoint { transport } => {
+                self.distant.remove(transport);
+                self.missed.forget(transport);
+            }
             Command::SetDistantTrack(track) => {
                 if !self.distant.set_track(*track) {
                     counters.count(Counter::DistantFull);
@@ -194,26 +199,33 @@ impl Term {
     fn resend_over_link(
         &mut self,
         room: &Arc<str>,
-        transport: southbound::TransportId,
-        received: &[(Arc<str>, u32)],
-        links: &mut Links,
+        (transport, received): (TransportId, &[(Arc<str>, u32)]),
+        (links, counters): (&mut Links, &mut Counters),
         out: &mut Output,
     ) {
         let Some(to) = self.distant.get(transport) else {
             return;
         };
-        let Some(reach) = self.distant.reach(to.node) else {
+        let node = to.node;
+        let Some(reach) = self.distant.reach(node) else {
             return;
         };
-        if links.outgoing.series(to.node).is_none() {
-            return;
-        }
+        let is_linked = links.outgoing.series(node).is_some();
+        let mut bytes = 0;
         for (sender, signed) in self.endpoints.missed(to, received) {
             let linked = LinkedMessage {
                 only: Some(transport),
                 ..linked(room, &sender, &signed, reach)
             };
-            links.outgoing.send(to.node, linked, None, true, out);
+            if is_linked {
+                links.outgoing.send(node, linked, None, true, out);
+                continue;
+            }
+            bytes += signed.payload.len();
+            match bytes <= MISSED_BYTES_MAX {
+                true => self.give_missed(room, (node, linked), true, counters, out),
+                false => counters.count(Counter::LinkLost),
+            }
         }
     }
 }

@@ -68,7 +68,9 @@ impl Places {
             | Notice::Observation(Observation::LayerSwitch { subscription, .. }) => {
                 self.subscriptions.get(subscription)
             }
-            Notice::Node(_) | Notice::Audio(_) | Notice::Relay(_) | Notice::Reaches { .. } => None,
+            Notice::Node(_) | Notice::Audio(_) | Notice::Relay(_) | Notice::Reaches { .. } | Notice::Missed { .. } => {
+                None
+            }
         }
     }
 }

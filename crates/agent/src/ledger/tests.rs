@@ -50,6 +50,56 @@ fn no_sender_is_read_while_the_controller_is_behind() {
 }
 
 #[test]
+fn messages_whose_controller_is_away_hold_back_their_own_sender_alone() {
+    let mut ledger = Ledger::new(NodeId(0));
+    let mut messages = Vec::new();
+    while ledger.admits(ADA) {
+        let message = ledger.open(ADA, 100, false);
+        ledger.park(message);
+        messages.push(message);
+    }
+    assert!(messages.len() > 2 * WITH_CONTROLLER_MAX && messages.len() * 164 >= SENDER_WINDOW);
+    assert!(ledger.wants(ADA) && ledger.admits(BOB) && !ledger.wants(BOB));
+    assert_eq!(ledger.next(), Some(BOB));
+    ledger.forget(BOB);
+    for message in &messages {
+        ledger.park(*message);
+        ledger.handled(*message);
+    }
+    assert_eq!(ledger.next(), Some(ADA));
+    ledger.forget(ADA);
+    assert!(ledger.is_empty());
+}
+
+#[test]
+fn messages_that_a_controller_has_let_go_of_make_room_for_others() {
+    let mut ledger = Ledger::new(NodeId(0));
+    let messages: Vec<_> = (0..WITH_CONTROLLER_MAX).map(|_| ledger.open(ADA, 1, false)).collect();
+    assert!(!ledger.admits(BOB) && !ledger.wants(BOB));
+    messages.iter().for_each(|message| ledger.park(*message));
+    assert_eq!(ledger.next(), Some(BOB));
+    ledger.forget(BOB);
+    messages.iter().for_each(|message| ledger.handled(*message));
+    assert!(ledger.is_empty());
+}
+
+#[test]
+fn messages_are_parked_up_to_a_limit() {
+    let mut ledger = Ledger::new(NodeId(0));
+    let mut bytes = 0;
+    for from in 0..10_000 {
+        let from = TransportId(from);
+        while ledger.admits(from) {
+            let message = ledger.open(from, 60_000, false);
+            ledger.park(message);
+            bytes += 60_000;
+        }
+    }
+    let most = PARKED_BYTES_MAX + WITH_CONTROLLER_BYTES_MAX;
+    assert!((PARKED_BYTES_MAX..=most).contains(&bytes), "{bytes}");
+}
+
+#[test]
 fn lossy_messages_do_not_hold_their_sender() {
     let mut ledger = Ledger::new(NodeId(0));
     while ledger.admits_lossy(ADA) {
@@ -80,7 +130,8 @@ fn in_no_history_does_anything_stay_open() {
                 _ if !open.is_empty() => {
                     let index = rng.random_range(0..open.len());
                     let (message, copies, with_controller) = &mut open[index];
-                    match rng.random_range(0..3) {
+                    match rng.random_range(0..4) {
+                        3 => ledger.park(*message),
                         0 if *with_controller => {
                             ledger.copied(*message);
                             *copies += 1;

@@ -67,8 +67,16 @@ impl Unacknowledged {
     }
 }
 
-/// Messages for the owners of their rooms, which are left of a link that has failed.
-pub(in crate::fence) type Unsent = Vec<(Arc<str>, Notice)>;
+/// The messages that are left of a link that has failed, by the names of their rooms.
+pub(in crate::fence) type Unsent = Vec<(Arc<str>, Left)>;
+
+/// A message that is left of a link, for the owner of its room.
+pub(in crate::fence) enum Left {
+    /// As it has arrived.
+    Arrived(Notice),
+    /// One that was sent again to somebody who came back.
+    Missed(LinkedMessage),
+}
 
 impl Outgoing {
     /// One more room sends messages to a node, or one less.
@@ -206,8 +214,13 @@ impl Outgoing {
         if link.rooms == 0 {
             self.links.remove(&node);
         }
-        let unsent = unacknowledged.into_iter().filter_map(|unacknowledged| {
-            let mut notice = Arc::unwrap_or_clone(unacknowledged.arrived?);
+        let unsent = unacknowledged.into_iter().map(|unacknowledged| {
+            let room = unacknowledged.linked.room.clone();
+            let Some(arrived) = unacknowledged.arrived else {
+                let missed = Arc::unwrap_or_clone(unacknowledged.linked);
+                return (room, Left::Missed(missed));
+            };
+            let mut notice = Arc::unwrap_or_clone(arrived);
             if let Notice::MessageReceived { linked, .. } = &mut notice {
                 *linked = Linked {
                     nodes: Vec::new(),
@@ -218,7 +231,7 @@ impl Outgoing {
                     }),
                 };
             }
-            Some((unacknowledged.linked.room.clone(), notice))
+            (room, Left::Arrived(notice))
         });
         unsent.collect()
     }

@@ -8,6 +8,7 @@ use super::endpoints::{Words, endpoint, received};
 use super::*;
 
 mod hostile;
+mod missed;
 mod tracks;
 
 const A: NodeId = NodeId(1);
