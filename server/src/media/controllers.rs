@@ -28,6 +28,11 @@ impl Switch {
     pub(super) fn release(&mut self, now: Instant, message: MessageId) {
         self.agent.release(now, message, &mut *self.plane, &mut self.out);
     }
+
+    /// The controller of a message is away.
+    pub(super) fn park(&mut self, now: Instant, message: MessageId) {
+        self.agent.park(now, message, &mut *self.plane, &mut self.out);
+    }
 }
 
 /// The other ends of a node's queues.

@@ -178,6 +178,9 @@ impl FencedControllers {
         for message in out.released {
             switch.release(clock::now(), message);
         }
+        for message in out.parked {
+            switch.park(clock::now(), message);
+        }
         self.links.hand_out(out.links, &mut self.fence);
         for (controller, message) in out.messages {
             let mut connected = self.connected.iter_mut();

@@ -55,6 +55,26 @@ impl Controller {
                     });
                 }
             }
+            Notice::Missed {
+                room,
+                sender,
+                transport,
+                label,
+                payload,
+            } => {
+                if let Some(key) = self.by_name.get(&*room).copied() {
+                    let missed = Command::Send {
+                        to: vec![transport],
+                        label,
+                        payload,
+                        reliable: true,
+                        message: None,
+                    };
+                    self.with_room(now, key, out, |room, ctx| {
+                        room.messages().send_missed(ctx, (node, &sender), transport, missed)
+                    });
+                }
+            }
             // A track is known at each node that it comes to. Its publisher's has the word.
             Notice::TrackStarted { track } | Notice::Encodings { track, .. }
                 if trunks::is_elsewhere(self, track, node) => {}
@@ -171,6 +191,7 @@ impl Controller {
             | Notice::Audio(_)
             | Notice::MessageReceived { .. }
             | Notice::Reaches { .. }
+            | Notice::Missed { .. }
             | Notice::Refused { .. }
             | Notice::Observation(_)
             | Notice::Relay(_) => None,

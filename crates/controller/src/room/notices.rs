@@ -44,6 +44,7 @@ impl Room {
             | Notice::Audio(_)
             | Notice::MessageReceived { .. }
             | Notice::Reaches { .. }
+            | Notice::Missed { .. }
             | Notice::Refused { .. }
             | Notice::Observation(_)
             | Notice::Relay(_) => {}

@@ -1,6 +1,7 @@
 //! The participants of other nodes that nodes are told, and messages that links have carried.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use controller::{DataContent, DataMessage, Input, NodeStanding, Output, Request, UserData};
 use southbound::{Command, FailedLink, Linked, MessageId, NodeId, Notice, TransportId};
@@ -193,6 +194,49 @@ fn the_controller_passes_on_what_a_link_has_failed() {
         number: 0,
     };
     assert_eq!(cluster.commands[0], (OTHER, ended));
+}
+
+#[test]
+fn the_controller_passes_on_what_somebody_has_missed() {
+    let mut cluster = Cluster::new(true);
+    cluster.join(NODE, "ada");
+    cluster.join(OTHER, "cleo");
+    let cleo = cluster.own["cleo"].1;
+    let participants = cluster.world.controller.takeover().participants("lobby");
+    let sid_of = |identity: &str| {
+        let mut all = participants.iter();
+        let found = all.find(|participant| participant.identity == identity);
+        Arc::<str>::from(found.expect("it has joined").sid.as_str())
+    };
+    let (ada, sid_of_cleo) = (sid_of("ada"), sid_of("cleo"));
+    let missed = |room: &str, sender: &Arc<str>, transport| Notice::Missed {
+        room: room.into(),
+        sender: sender.clone(),
+        transport,
+        label: "_reliable".into(),
+        payload: b"2"[..].into(),
+    };
+    // It takes the word of the node that the sender is on.
+    for (node, notice) in [
+        (NODE, missed("attic", &ada, cleo)),
+        (OTHER, missed("lobby", &ada, cleo)),
+        (NODE, missed("lobby", &sid_of_cleo, cleo)),
+        (NODE, missed("lobby", &ada, TransportId(999))),
+    ] {
+        cluster.world.notice(node, notice);
+        cluster.note();
+        assert_eq!(cluster.commands, []);
+    }
+    cluster.world.notice(NODE, missed("lobby", &ada, cleo));
+    cluster.note();
+    let send = Command::Send {
+        to: vec![cleo],
+        label: "_reliable".into(),
+        payload: b"2"[..].into(),
+        reliable: true,
+        message: None,
+    };
+    assert_eq!(cluster.commands, [(OTHER, send)]);
 }
 
 #[test]

@@ -86,6 +86,17 @@ impl Endpoints {
         }
     }
 
+    /// Sends somebody a message that it has missed, if its sender is at the node that has said so.
+    pub(super) fn send_missed(&self, ctx: &mut Context<'_>, sender: (NodeId, &str), to: TransportId, missed: Command) {
+        let (node, sid) = sender;
+        let mut told = self.told.values();
+        let is_sender = |told: &NodeEndpoint| told.node == node && *told.endpoint.sid == *sid;
+        let receiver = self.told.values().find(|told| told.endpoint.transport == to);
+        if let Some(receiver) = receiver.filter(|_| told.any(is_sender)) {
+            ctx.command(receiver.node, missed);
+        }
+    }
+
     /// Whether messages go from one node to another without this controller.
     pub(super) fn is_linked(&self, from: Option<NodeId>, to: Option<NodeId>) -> bool {
         from.zip(to).is_some_and(|pair| self.links.has(pair))

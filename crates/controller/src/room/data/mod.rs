@@ -71,6 +71,11 @@ impl Messages<'_> {
         self.data.endpoints.tell_source(ctx, node, source);
     }
 
+    /// Somebody gets a message that it has missed, of a sender on another node.
+    pub(crate) fn send_missed(self, ctx: &mut Context<'_>, sender: (NodeId, &str), to: TransportId, missed: Command) {
+        self.data.endpoints.send_missed(ctx, sender, to, missed);
+    }
+
     /// An administrator sends a message.
     pub(crate) fn send(self, ctx: &mut Context<'_>, message: &DataMessage) {
         pass_on::send(ctx, self.roster, message);
