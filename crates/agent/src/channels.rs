@@ -49,6 +49,8 @@ pub(crate) struct Channels {
     share: usize,
     /// Until when messages wait for channels that are not open yet.
     opening_until: Option<Instant>,
+    /// The peer's description has no section for data channels.
+    has_none: bool,
     said: Said,
     guard: Guard,
     /// Since when there may be something to send.
@@ -119,6 +121,7 @@ impl Channels {
             outboxes: BTreeMap::new(),
             share: SCTP_BUFFER_MAX,
             opening_until: Some(now + OPENING_MAX),
+            has_none: false,
             said: Said::default(),
             guard: Guard::default(),
             unsent: None,
@@ -128,6 +131,7 @@ impl Channels {
 
     /// The peer described itself, with a section for data channels or without one.
     pub(crate) fn described(&mut self, now: Instant, has_section: bool, effects: &mut Vec<Effect>) {
+        self.has_none = !has_section;
         match (has_section, self.opening_until) {
             (true, None) if self.sctp.is_none() => self.opening_until = Some(now + OPENING_MAX),
             (false, Some(_)) if self.sctp.is_none() => self.stop_waiting(effects),
@@ -211,6 +215,10 @@ impl Channels {
             None if letter.reliable && self.opening_until.is_some() => self.keep(now, &letter, Standing::Opening).err(),
             None => Some(Counter::ChannelNotOpen),
         };
+        if self.has_none && refused == Some(Counter::ChannelNotOpen) {
+            // It is as if the message were not for this peer.
+            return effects.extend(letter.message.map(Effect::Taken));
+        }
         let is_kept = refused.is_none() && channel.is_none_or(|(_, lossy)| !lossy);
         effects.extend(refused.map(Effect::Count));
         if !is_kept {

@@ -42,7 +42,7 @@ pub use counters::{Counter, Counters};
 use distant::Distant;
 use endpoints::Endpoints;
 use linking::Links;
-pub use links::{LinkOutput, PacketQueue};
+pub use links::{LinkFigures, LinkOutput, PacketQueue};
 use messages::Messages;
 use missed::Missed;
 use newcomers::Newcomers;

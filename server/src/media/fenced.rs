@@ -181,7 +181,10 @@ impl FencedControllers {
         for message in out.parked {
             switch.park(clock::now(), message);
         }
-        self.links.hand_out(out.links, &mut self.fence);
+        let broken = self.links.hand_out(out.links, &mut self.fence);
+        for message in broken.released {
+            switch.release(clock::now(), message);
+        }
         for (controller, message) in out.messages {
             let mut connected = self.connected.iter_mut();
             if let Some(connected) = connected.find(|connected| connected.connection.controller == controller) {
@@ -312,7 +315,7 @@ impl Controllers for FencedControllers {
         self.relay.tell(of_calls);
         let mut out = Output::default();
         self.fence.delivered(switch.agent.take_delivered(), &mut out);
-        self.links.hand_out(out.links, &mut self.fence);
+        self.pass_on(out, switch);
         self.hand_out(switch);
         self.links.review_wanted(&self.fence);
         Ok(())
@@ -324,5 +327,8 @@ impl Controllers for FencedControllers {
 
     fn publish(&self, metrics: &Metrics) {
         metrics.publish_fence(self.fence.counters().clone());
+        let figures = self.fence.link_figures();
+        let packet_bytes = self.links.packet_bytes();
+        metrics.of_cluster(|counts| counts.set_links(figures, packet_bytes));
     }
 }

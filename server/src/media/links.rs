@@ -130,7 +130,7 @@ impl Links {
         match event {
             LinkEvent::Connected(node, id, messages) => {
                 if self.made.remove(&node).is_some() {
-                    fence.link_disconnected(node);
+                    fence.link_disconnected(node, out);
                 }
                 if fence.link_connected(node, out) {
                     self.made.insert(node, (id, messages));
@@ -141,7 +141,7 @@ impl Links {
             }
             LinkEvent::Broken(node, id) if is_current(&self.made, node, id) => {
                 self.made.remove(&node);
-                fence.link_disconnected(node);
+                fence.link_disconnected(node, out);
             }
             LinkEvent::Failed(node) => {
                 self.made.remove(&node);
@@ -160,11 +160,12 @@ impl Links {
         }
     }
 
-    /// Hands what is to be sent to the connections.
-    pub(super) fn hand_out(&mut self, outputs: Vec<LinkOutput>, fence: &mut Fence) {
+    /// Hands what is to be sent to the connections. Returns what follows from the end of some.
+    pub(super) fn hand_out(&mut self, outputs: Vec<LinkOutput>, fence: &mut Fence) -> Output {
+        let mut out = Output::default();
         for output in outputs {
             match output {
-                LinkOutput::Send(node, message) => self.send(node, message, fence),
+                LinkOutput::Send(node, message) => self.send(node, message, fence, &mut out),
                 LinkOutput::Reply(node, reply) => {
                     let entered = self.entered.get(&node);
                     if entered.is_some_and(|(_, replies)| replies.try_send(reply).is_err()) {
@@ -176,6 +177,12 @@ impl Links {
                 LinkOutput::Cut(node) => drop(self.entered.remove(&node)),
             }
         }
+        out
+    }
+
+    /// The bytes of packets that wait for connections.
+    pub(super) fn packet_bytes(&self) -> usize {
+        self.made.values().map(|(_, messages)| messages.packet_bytes()).sum()
     }
 
     /// Says which links are wanted by now.
@@ -188,7 +195,7 @@ impl Links {
         });
     }
 
-    fn send(&mut self, node: NodeId, message: LinkMessage, fence: &mut Fence) {
+    fn send(&mut self, node: NodeId, message: LinkMessage, fence: &mut Fence, out: &mut Output) {
         let Some((_, messages)) = self.made.get(&node) else {
             return;
         };
@@ -204,7 +211,7 @@ impl Links {
         // It is repeated when the link is made again.
         if !messages.send(message) {
             self.made.remove(&node);
-            fence.link_disconnected(node);
+            fence.link_disconnected(node, out);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use agent::fence::LinkFigures;
 use stores::StoreError;
 
 use super::text::Text;
@@ -65,6 +66,8 @@ pub(crate) struct ClusterCounts {
     registrations: u64,
     twins: usize,
     controllers: usize,
+    /// The links of a media node, and the bytes of packets that wait for them.
+    links: Option<(LinkFigures, usize)>,
     /// The Unix time at which the machine's certificate ends, in seconds.
     certificate_end: Option<i64>,
 }
@@ -107,6 +110,11 @@ impl ClusterCounts {
         self.controllers = controllers;
     }
 
+    /// Shows the links to and from other media nodes.
+    pub(crate) fn set_links(&mut self, figures: LinkFigures, packet_bytes: usize) {
+        self.links = Some((figures, packet_bytes));
+    }
+
     /// Shows when the machine's certificate ends. Shape: Unix time in seconds.
     pub(crate) fn set_certificate_end(&mut self, end: i64) {
         self.certificate_end = Some(end);
@@ -125,6 +133,9 @@ impl ClusterCounts {
             let name = "weir_southbound_controllers";
             text.family(name, "gauge", "Controllers that are connected to this media node");
             text.sample(name, &[], self.controllers);
+        }
+        if let Some((figures, packet_bytes)) = self.links {
+            write_links(figures, packet_bytes, text);
         }
         if !self.calls.is_empty() {
             self.write_calls(text);
@@ -176,6 +187,22 @@ impl ClusterCounts {
         );
         text.sample(&format!("{name}_total"), &[], self.leases_lost);
     }
+}
+
+fn write_links(figures: LinkFigures, packet_bytes: usize, text: &mut Text) {
+    let name = "weir_links";
+    text.family(
+        name,
+        "gauge",
+        "Links between this media node and others that messages go over",
+    );
+    text.sample(name, &[("direction", "to")], figures.to);
+    text.sample(name, &[("direction", "from")], figures.from);
+    let name = "weir_link_waiting_bytes";
+    text.family(name, "gauge", "Bytes of messages of links that wait, by what for");
+    text.sample(name, &[("queue", "untaken")], figures.untaken_bytes);
+    text.sample(name, &[("queue", "packets")], packet_bytes);
+    text.sample(name, &[("queue", "received")], figures.waiting_bytes);
 }
 
 #[cfg(test)]

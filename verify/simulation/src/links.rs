@@ -166,7 +166,7 @@ impl WireEvent {
             Self::Broken { from, to, fails } => {
                 tell(to, &|fence, _| fence.origin_disconnected(from));
                 tell(from, &|fence, out| {
-                    fence.link_disconnected(to);
+                    fence.link_disconnected(to, out);
                     if fails {
                         fence.fail_link(to, out);
                     }

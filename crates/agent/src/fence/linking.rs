@@ -6,10 +6,10 @@ use std::sync::Arc;
 use southbound::{Command, LinkHello, LinkMessage, LinkReply, LinkWelcome, LinkedMessage, MessageId, NodeId, Versions};
 
 use super::endpoints::Endpoints;
-use super::links::LinkOutput;
 use super::links::early::Early;
 use super::links::incoming::{Incoming, Taking};
 use super::links::outgoing::{Left, Outgoing};
+use super::links::{LinkFigures, LinkOutput};
 use super::{Counter, Counters, Fence, Output, Term};
 
 /// The links of the node in both directions.
@@ -106,8 +106,19 @@ impl Fence {
 
     /// The connection of a link is lost. It is expected to be made again: if not,
     /// [`fail_link`](Self::fail_link) is due.
-    pub fn link_disconnected(&mut self, node: NodeId) {
-        self.links.outgoing.disconnected(node);
+    pub fn link_disconnected(&mut self, node: NodeId, out: &mut Output) {
+        self.links.outgoing.disconnected(node, out);
+    }
+
+    /// The links now.
+    pub fn link_figures(&self) -> LinkFigures {
+        let (to, untaken_bytes) = self.links.outgoing.figures();
+        LinkFigures {
+            to,
+            from: self.links.incoming.connected_count(),
+            untaken_bytes,
+            waiting_bytes: self.links.waiting + self.links.early.bytes(),
+        }
     }
 
     /// Gives up a link for now. Owners of rooms pass messages on again, those first that the other

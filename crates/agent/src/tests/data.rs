@@ -80,6 +80,30 @@ fn both_sides_open_channels_and_messages_pass_in_both_directions() {
 }
 
 #[test]
+fn messages_for_a_peer_without_a_section_for_data_are_not_counted() {
+    let mut world = World::new();
+    world.add_talker(DtlsRole::Server, Vec::new(), Vec::new());
+    let mut remote = world.peers[0].description(DtlsRole::Server);
+    remote.sctp_port = None;
+    world.command(Command::Connect {
+        transport: TRANSPORT,
+        remote: remote.clone(),
+    });
+    for label in ["_lossy", "_reliable"] {
+        send(&mut world, label, b"x");
+    }
+    assert_eq!(world.count(Counter::ChannelNotOpen), 0);
+    remote.sctp_port = Some(5000);
+    world.command(Command::Connect {
+        transport: TRANSPORT,
+        remote,
+    });
+    send(&mut world, "_lossy", b"x");
+    assert_eq!(world.count(Counter::ChannelNotOpen), 1, "it may have channels now");
+    world.close_all();
+}
+
+#[test]
 fn unsent_messages_are_counted() {
     let mut world = world_with(DtlsRole::Server, vec![channel("_reliable", false)], Vec::new());
     send(&mut world, "nowhere", b"x");

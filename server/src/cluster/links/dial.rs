@@ -18,6 +18,10 @@ use crate::media::links::{LinkEvent, LinkId, LinkReceiver, link_queue};
 /// How long a node may take to accept the connection, and for its welcome.
 const CONNECT_MAX: Duration = Duration::from_secs(2);
 
+/// How long a node may be silent after it was asked for a sign of life, once a second. Senders are
+/// held back until then. A link that is ended too early is made again and loses nothing.
+const SILENT_MAX: Duration = Duration::from_secs(1);
+
 /// How long a link that is lost is expected to be made again. Then controllers pass messages on.
 const LOST_MAX: Duration = Duration::from_secs(2);
 
@@ -62,7 +66,9 @@ async fn tell(event: LinkEvent, context: &Context) -> Result<(), Gone> {
 
 /// Makes a link and carries its messages until its end. Returns whether the node has answered.
 async fn attempt(node: NodeId, address: &str, context: &Context) -> Result<bool, Gone> {
-    let connecting = timeout(CONNECT_MAX, async { channel(open(address, &context.tls).await?).await });
+    let connecting = timeout(CONNECT_MAX, async {
+        channel(open(address, &context.tls).await?, SILENT_MAX).await
+    });
     let connected = connecting.await.unwrap_or(Err(ConnectError::Silent));
     let channel = match connected {
         Ok(channel) => channel,

@@ -112,7 +112,7 @@ pub(crate) async fn open(address: &str, tls: &ClusterTls) -> Result<TlsStream<Tc
 }
 
 async fn begin(stream: TlsStream<TcpStream>, hello: ControllerHello) -> Result<RemoteNode, ConnectError> {
-    let channel = channel(stream).await?;
+    let channel = channel(stream, KEEP_ALIVE_MAX).await?;
     let mut client = SouthboundClient::new(channel)
         .max_decoding_message_size(MESSAGE_LEN_MAX)
         .max_encoding_message_size(MESSAGE_LEN_MAX);
@@ -144,10 +144,11 @@ async fn begin(stream: TlsStream<TcpStream>, hello: ControllerHello) -> Result<R
 }
 
 /// HTTP/2 over one connection, which is not made again.
-pub(crate) async fn channel(stream: TlsStream<TcpStream>) -> Result<Channel, ConnectError> {
+/// The peer may be silent for `silent_max` after it was asked for a sign of life.
+pub(crate) async fn channel(stream: TlsStream<TcpStream>, silent_max: Duration) -> Result<Channel, ConnectError> {
     let endpoint = Endpoint::from_static("http://node")
         .http2_keep_alive_interval(KEEP_ALIVE_EVERY)
-        .keep_alive_timeout(KEEP_ALIVE_MAX)
+        .keep_alive_timeout(silent_max)
         .keep_alive_while_idle(true)
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW);

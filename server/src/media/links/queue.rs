@@ -55,6 +55,11 @@ impl LinkSender {
         self.messages.max_capacity() - self.messages.capacity() >= LOSSY_WAITING_MAX
     }
 
+    /// The bytes of packets that wait.
+    pub(super) fn packet_bytes(&self) -> usize {
+        lock(&self.packets).bytes()
+    }
+
     /// Adds a packet of a data track. Returns how many were dropped for it.
     pub(super) fn send_packet(&self, packet: Arc<LinkedMessage>) -> usize {
         let dropped = lock(&self.packets).push(packet);

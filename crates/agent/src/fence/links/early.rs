@@ -37,6 +37,12 @@ impl Early {
         given_up
     }
 
+    /// The bytes that are kept.
+    pub(in crate::fence) fn bytes(&self) -> usize {
+        let all = self.0.values().flatten();
+        all.map(|(_, linked)| linked.payload.len() + COST).sum()
+    }
+
     /// The messages for a room.
     pub(in crate::fence) fn take(&mut self, room: &str) -> Vec<(NodeId, EarlyMessage)> {
         let mut taken = Vec::new();

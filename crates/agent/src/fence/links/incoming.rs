@@ -69,6 +69,11 @@ impl Incoming {
         }
     }
 
+    /// How many nodes are linked to this one.
+    pub(in crate::fence) fn connected_count(&self) -> usize {
+        self.origins.values().filter(|origin| origin.is_connected).count()
+    }
+
     /// Whether answers reach a node.
     pub(in crate::fence) fn is_connected(&self, node: NodeId) -> bool {
         self.origins.get(&node).is_some_and(|origin| origin.is_connected)

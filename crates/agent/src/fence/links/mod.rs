@@ -13,6 +13,19 @@ mod packets;
 pub use packets::PacketQueue;
 use southbound::{LinkMessage, LinkReply, NodeId};
 
+/// The links of a node at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkFigures {
+    /// Links to other nodes that messages go over.
+    pub to: usize,
+    /// Links of other nodes to this one.
+    pub from: usize,
+    /// Bytes of messages that other nodes have not taken.
+    pub untaken_bytes: usize,
+    /// Bytes of messages that came over links and wait.
+    pub waiting_bytes: usize,
+}
+
 /// One thing to do with a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkOutput {

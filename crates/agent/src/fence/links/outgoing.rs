@@ -132,9 +132,16 @@ impl Outgoing {
         })
     }
 
-    /// The connection of a link is lost.
-    pub(in crate::fence) fn disconnected(&mut self, node: NodeId) {
+    /// The links that messages go over, and the bytes that other ends have not taken.
+    pub(in crate::fence) fn figures(&self) -> (usize, usize) {
+        let open = self.links.values().filter(|link| link.state == State::Open);
+        (open.count(), self.links.values().map(|link| link.bytes).sum())
+    }
+
+    /// The connection of a link is lost. Senders do not wait for answers that cannot come.
+    pub(in crate::fence) fn disconnected(&mut self, node: NodeId, out: &mut Output) {
         if let Some(link) = self.links.get_mut(&node) {
+            out.released.extend(std::mem::take(&mut link.held));
             link.state = match link.state {
                 State::Failed | State::Begun => State::Failed,
                 State::Open | State::Broken | State::Resumed => State::Broken,
@@ -186,6 +193,7 @@ impl Outgoing {
         link.last += 1;
         linked.number = link.last;
         if let Some(message) = linked.message
+            && link.state == State::Open
             && link.held.insert(message)
         {
             out.held.push(message);
@@ -266,11 +274,6 @@ impl Link {
         let repeated = repeated.map(|message| LinkMessage::Message(message.linked.clone()));
         out.links
             .extend(repeated.map(|message| LinkOutput::Send(node, message)));
-        // The answers about receivers at the other end may be lost.
-        let waiting = self.unacknowledged.iter();
-        let waiting: BTreeSet<_> = waiting.filter_map(|message| message.linked.message).collect();
-        out.released.extend(self.held.difference(&waiting));
-        self.held = waiting;
         Ok(is_new)
     }
 

@@ -230,7 +230,9 @@ impl History {
     fn break_link(&mut self) {
         self.is_linked = false;
         self.on_link = Default::default();
-        self.nodes[0].link_disconnected(B);
+        let mut out = Output::default();
+        self.nodes[0].link_disconnected(B, &mut out);
+        self.held -= out.released.len() as i64;
         self.nodes[1].origin_disconnected(A);
     }
 

@@ -191,6 +191,13 @@ impl Pair {
         self.nodes[node].counters()[counter]
     }
 
+    /// A loses its link to B.
+    fn lose_link(&mut self) {
+        let mut out = Output::default();
+        self.nodes[0].link_disconnected(B, &mut out);
+        self.note(0, out);
+    }
+
     fn fail(&mut self) {
         let mut out = Output::default();
         self.nodes[0].fail_link(B, &mut out);
@@ -327,7 +334,7 @@ fn a_link_that_breaks_repeats_what_was_lost() {
     pair.carry();
     pair.arrives("_reliable", "2");
     pair.on_link[0].clear();
-    pair.nodes[0].link_disconnected(B);
+    pair.lose_link();
     pair.nodes[1].origin_disconnected(A);
     pair.arrives("_reliable", "3");
     pair.arrives("_lossy", "0");
@@ -339,7 +346,7 @@ fn a_link_that_breaks_repeats_what_was_lost() {
     pair.arrives("_reliable", "4");
     let sent = pair.on_link[0].clone();
     pair.carry();
-    pair.nodes[0].link_disconnected(B);
+    pair.lose_link();
     pair.on_link[0].extend(sent);
     pair.link(0);
     pair.carry();

@@ -19,7 +19,7 @@ use crate::media::fenced::CONTROLLERS_MAX;
 async fn raw(world: &World) -> (mpsc::Sender<ControllerMessage>, Streaming<v1::NodeMessage>) {
     let tls = world.tls(Role::Controller);
     let stream = open_stream(&world.address, &tls).await.unwrap();
-    let channel = channel(stream).await.unwrap();
+    let channel = channel(stream, PATIENCE).await.unwrap();
     let mut client = SouthboundClient::new(channel).max_encoding_message_size(1 << 30);
     let (messages, taken) = mpsc::channel(4_096);
     messages

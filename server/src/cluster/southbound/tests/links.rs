@@ -47,7 +47,7 @@ impl Peer {
     /// Errors: those of the node.
     async fn open(world: &World, (name, role): (&str, Role), first: LinkMessage) -> Result<Self, Status> {
         let stream = open_stream(&world.address, &world.tls_as(name, role)).await.unwrap();
-        let mut client = SouthboundClient::new(channel(stream).await.unwrap());
+        let mut client = SouthboundClient::new(channel(stream, PATIENCE).await.unwrap());
         let (messages, taken) = mpsc::channel(16);
         messages.send(first).await.unwrap();
         let replies = client

@@ -63,6 +63,28 @@ fn a_link_that_fails_leaves_its_messages_to_the_owner_once() {
 }
 
 #[test]
+fn a_link_that_breaks_holds_no_sender_back() {
+    let mut pair = Pair::linked();
+    let held = [pair.arrives("_reliable", "1"), pair.arrives("_reliable", "2")];
+    assert_eq!((&pair.held[0][..], pair.nodes[0].link_figures().to), (&held[..], 1));
+    pair.on_link[0].clear();
+    pair.lose_link();
+    pair.nodes[1].origin_disconnected(A);
+    assert_eq!(pair.released[0], held);
+    pair.arrives("_reliable", "3");
+    assert_eq!(pair.held[0], held, "nobody waits for a link that is broken");
+    let figures = pair.nodes[0].link_figures();
+    assert!(figures.to == 0 && figures.untaken_bytes > 3 * 256, "{figures:?}");
+    pair.link(0);
+    pair.carry();
+    pair.deliver();
+    assert_eq!(pair.heard(), ["ada: 1", "ada: 2", "ada: 3"]);
+    assert_eq!((&pair.held[0][..], &pair.released[0][..]), (&held[..], &held[..]));
+    let figures = [0, 1].map(|node| pair.nodes[node].link_figures());
+    assert_eq!((figures[0].to, figures[0].untaken_bytes, figures[1].from), (1, 0, 1));
+}
+
+#[test]
 fn a_link_with_too_much_on_it_fails() {
     let mut pair = Pair::linked();
     for number in 1..=LINK_MESSAGES_MAX {

@@ -11,7 +11,7 @@ fn after_a_failure() -> Pair {
     pair.carry();
     pair.deliver();
     pair.heard();
-    pair.nodes[0].link_disconnected(B);
+    pair.lose_link();
     pair.nodes[1].origin_disconnected(A);
     pair.fail();
     pair.clear();
@@ -73,7 +73,7 @@ fn messages_that_are_sent_again_are_repeated_when_a_link_breaks() {
     pair.heard();
     resend(&mut pair);
     pair.on_link[0].clear();
-    pair.nodes[0].link_disconnected(B);
+    pair.lose_link();
     pair.nodes[1].origin_disconnected(A);
     pair.arrives("_reliable", "4");
     pair.link(0);

@@ -97,7 +97,7 @@ fn packets_of_a_data_track_do_not_wait_for_what_went_by_the_owner() {
 #[test]
 fn packets_of_a_data_track_go_to_the_owner_while_a_link_is_away() {
     let mut pair = with_track();
-    pair.nodes[0].link_disconnected(B);
+    pair.lose_link();
     pair.nodes[1].origin_disconnected(A);
     pair.arrives("_data_track", "7");
     assert_eq!(linked(&pair.told[0]), [[]]);
