@@ -17,6 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ".weir.southbound.v1.Send.payload",
         ".weir.southbound.v1.MessageReceived.payload",
         ".weir.southbound.v1.LinkedMessage.payload",
+        ".weir.southbound.v1.Missed.payload",
         ".weir.southbound.v1.Save.blob",
         ".weir.southbound.v1.Saved.blob",
     ]);

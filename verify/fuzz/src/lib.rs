@@ -65,7 +65,7 @@ pub use rtcp::{rtcp, transport_feedback};
 pub use rtp::rtp;
 pub use sdp::{sdp, sdp_read};
 pub use signalling::{admission_query, join_request, signal, signal_json, token_forged};
-pub use southbound::{sealed, southbound};
+pub use southbound::{links, sealed, southbound};
 pub use srtp::srtp;
 pub use whip_request::whip_request;
 pub use worker::worker;

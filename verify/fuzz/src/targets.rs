@@ -72,6 +72,14 @@ pub const TARGETS: &[Target] = &[
         crate::southbound::HOSTILE,
         limit(64 << 10, 128),
     ),
+    // A node is made for each input, and keeps copies of what it takes.
+    target(
+        "links",
+        crate::links,
+        crate::southbound::link_seeds,
+        crate::southbound::HOSTILE_LINKS,
+        limit(256 << 10, 256),
+    ),
     target(
         "sealed",
         crate::sealed,

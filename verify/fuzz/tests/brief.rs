@@ -21,7 +21,7 @@ macro_rules! briefly {
 }
 
 briefly! {
-    rtp rtcp transport_feedback vp8 vp9 h264 h265 av1 dependency red southbound sealed relayed stun_username dcep sctp_packet dtls_records
+    rtp rtcp transport_feedback vp8 vp9 h264 h265 av1 dependency red southbound links sealed relayed stun_username dcep sctp_packet dtls_records
     dtls_handshake dtls_forged
     classify framing turn_messages turn_requests srtp sdp_read sdp admission_query join_request token_forged signal signal_json api
     api_schema whip_request worker receiver_reports ng_values ng_requests rtpproxy_commands sip_sdp

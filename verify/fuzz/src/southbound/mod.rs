@@ -1,11 +1,14 @@
 //! Messages between controllers and nodes, and the sealed parts in them.
 
+mod links;
 mod sealed;
 mod seeds;
 
 use prost::Message;
 use southbound_wire::{decode_command, decode_controller_message, decode_node_message, decode_notice, v1};
 
+pub use links::links;
+pub(crate) use links::{HOSTILE as HOSTILE_LINKS, seeds as link_seeds};
 pub use sealed::sealed;
 pub(crate) use sealed::seeds as sealed_seeds;
 pub(crate) use seeds::{HOSTILE, southbound as seeds};

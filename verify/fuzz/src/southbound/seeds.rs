@@ -218,7 +218,7 @@ fn open_direct() -> OpenDirect {
     }
 }
 
-fn credentials() -> southbound::IceCredentials {
+pub(super) fn credentials() -> southbound::IceCredentials {
     southbound::IceCredentials {
         ufrag: "abcd".to_owned(),
         password: "0123456789012345678901".to_owned(),

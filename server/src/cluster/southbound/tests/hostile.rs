@@ -197,7 +197,9 @@ async fn controllers_that_open_no_stream_keep_no_places() {
         versions: Versions { oldest: 8, newest: 9 },
         controller: SECOND,
     };
-    let channel = channel(open_stream(&world.address, &tls).await.unwrap()).await.unwrap();
+    let channel = channel(open_stream(&world.address, &tls).await.unwrap(), PATIENCE)
+        .await
+        .unwrap();
     let mut client = SouthboundClient::new(channel);
     let hello = v1::ControllerMessage::from(ControllerMessage::Hello(newer));
     assert!(client.control(tokio_stream::once(hello)).await.is_err());
