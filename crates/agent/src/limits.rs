@@ -205,12 +205,22 @@ pub(crate) const LINK_BYTES_MAX: usize = 32 << 20;
 /// controller as well. More than can be on their way.
 pub(crate) const LINKED_NAMES_MAX: usize = 2 * LINK_MESSAGES_MAX;
 
+/// Bytes of messages that came over the link of one node and that receivers do not have yet; then
+/// nothing more is taken from it until they have some.
+pub(crate) const LINK_OPEN_MAX: usize = DATA_MAX / 4;
+
+/// Names of receivers in a message that comes over a link; with more the link is cut off.
+pub(crate) const LINKED_RECEIVERS_MAX: usize = 1_000;
+
 /// Nodes that have links to a node, and nodes that are remembered after their links have ended.
 pub const LINK_PEERS_MAX: usize = 1_024;
 
 /// Bytes of messages that came over links and that wait, in one room and from one node, until what
 /// went by the controller has arrived.
 pub(crate) const LINK_WAITING_ROOM_MAX: usize = 4 << 20;
+
+/// The same of one node in all rooms.
+pub(crate) const LINK_WAITING_NODE_MAX: usize = 16 << 20;
 
 /// The same of all rooms and nodes together.
 pub(crate) const LINK_WAITING_MAX: usize = 64 << 20;

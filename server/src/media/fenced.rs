@@ -317,6 +317,9 @@ impl Controllers for FencedControllers {
         self.fence.delivered(switch.agent.take_delivered(), &mut out);
         self.pass_on(out, switch);
         self.hand_out(switch);
+        let mut out = Output::default();
+        self.links.review_holding(clock::now(), &mut self.fence, &mut out);
+        self.pass_on(out, switch);
         self.links.review_wanted(&self.fence);
         Ok(())
     }

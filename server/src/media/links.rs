@@ -7,11 +7,13 @@ mod queue;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use agent::fence::{Fence, LinkOutput, Output};
 use agent::limits::LINK_MESSAGES_MAX;
 use southbound::{LinkHello, LinkMessage, LinkReply, LinkedMessage, NodeId};
 use tokio::sync::{mpsc, watch};
+use tracing::warn;
 
 use super::waker::Waker;
 use queue::LinkSender;
@@ -23,11 +25,18 @@ pub(crate) const REPLIES_MAX: usize = 2 * LINK_MESSAGES_MAX;
 /// Events that wait for the thread; then their connections wait.
 const EVENTS_MAX: usize = 1_024;
 
-/// Messages of other nodes that wait for the thread; then their connections wait.
-const SAID_MAX: usize = 256;
+/// Messages of another node that wait for the thread; then its connection waits.
+pub(crate) const SAID_MAX: usize = 64;
 
 /// Events, and messages of other nodes, that are taken before controllers have their turn.
 const BATCH: usize = 64;
+
+/// Messages of one node that are taken before another one has its turn.
+const TURN: usize = 16;
+
+/// How long a link may hold back senders without an answer about any receiver, which loses its
+/// channels after 30 s. Then the owners of rooms pass messages on.
+const STUCK_MAX: Duration = Duration::from_secs(60);
 
 /// A connection among all that this process had.
 pub(crate) type LinkId = u64;
@@ -44,14 +53,15 @@ pub(crate) enum LinkEvent {
     Broken(NodeId, LinkId),
     /// A link to a node cannot be made for now.
     Failed(NodeId),
-    /// A node has made a link. The queue takes the answers, and its end is that of the connection.
-    Entered(LinkHello, LinkId, mpsc::Sender<LinkReply>),
+    /// A node has made a link. One queue takes the answers, and its end is that of the connection.
+    /// The other one has the messages, which wait while receivers have as much as they may.
+    Entered(LinkHello, LinkId, mpsc::Sender<LinkReply>, mpsc::Receiver<Said>),
     /// The link of a node is lost.
     Left(NodeId, LinkId),
 }
 
 /// A message that came over the link of a node.
-pub(crate) type Said = (NodeId, LinkId, Arc<LinkedMessage>);
+pub(crate) type Said = Arc<LinkedMessage>;
 
 /// The thread, as connections reach it. It is to be woken after each event and message. Cheap to
 /// clone.
@@ -59,8 +69,6 @@ pub(crate) type Said = (NodeId, LinkId, Arc<LinkedMessage>);
 pub(crate) struct LinkEnds {
     /// Takes what happens to links.
     pub events: mpsc::Sender<LinkEvent>,
-    /// Takes the messages of other nodes. Those wait while receivers have as much as they may.
-    pub said: mpsc::Sender<Said>,
     /// The nodes that links are to be made to.
     pub wanted: watch::Receiver<BTreeSet<NodeId>>,
 }
@@ -77,28 +85,36 @@ impl LinkEnds {
 /// The links that are connected.
 pub(super) struct Links {
     events: mpsc::Receiver<LinkEvent>,
-    said: mpsc::Receiver<Said>,
     wanted: watch::Sender<BTreeSet<NodeId>>,
     made: BTreeMap<NodeId, (LinkId, LinkSender)>,
-    entered: BTreeMap<NodeId, (LinkId, mpsc::Sender<LinkReply>)>,
+    entered: BTreeMap<NodeId, (LinkId, Origin)>,
+    /// The node whose messages were taken last.
+    last: NodeId,
+    /// The links that hold senders back, with the counts of their answers and since when.
+    holding: BTreeMap<NodeId, (u64, Instant)>,
+}
+
+/// The link of another node.
+struct Origin {
+    replies: mpsc::Sender<LinkReply>,
+    said: mpsc::Receiver<Said>,
 }
 
 impl Links {
     /// None yet, and the ends for connections.
     pub(super) fn new() -> (Self, LinkEnds) {
         let (events, taken) = mpsc::channel(EVENTS_MAX);
-        let (said, heard) = mpsc::channel(SAID_MAX);
         let (wanted, followed) = watch::channel(BTreeSet::new());
         let links = Self {
             events: taken,
-            said: heard,
             wanted,
             made: BTreeMap::new(),
             entered: BTreeMap::new(),
+            last: NodeId(0),
+            holding: BTreeMap::new(),
         };
         let ends = LinkEnds {
             events,
-            said,
             wanted: followed,
         };
         (links, ends)
@@ -114,16 +130,44 @@ impl Links {
             self.event(event, fence, out);
             taken += 1;
         }
-        while has_room
-            && taken < BATCH
-            && let Ok((node, id, linked)) = self.said.try_recv()
-        {
-            if is_current(&self.entered, node, id) {
-                fence.take_linked(node, &linked, out);
-            }
-            taken += 1;
+        if has_room {
+            taken += self.take_said(BATCH.saturating_sub(taken), fence, out);
         }
-        taken == BATCH
+        taken >= BATCH
+    }
+
+    /// Takes up to so many messages, of each node in turn. Returns how many were taken.
+    fn take_said(&mut self, max: usize, fence: &mut Fence, out: &mut Output) -> usize {
+        let (first, later): (Vec<_>, Vec<_>) = self.entered.keys().copied().partition(|node| *node <= self.last);
+        let mut taken = 0;
+        for node in later.into_iter().chain(first) {
+            let end = max.min(taken + TURN);
+            while taken < end
+                && fence.has_room_for(node)
+                && let Some((_, origin)) = self.entered.get_mut(&node)
+                && let Ok(linked) = origin.said.try_recv()
+            {
+                fence.take_linked(node, &linked, out);
+                self.last = node;
+                taken += 1;
+            }
+        }
+        taken
+    }
+
+    /// Gives up links whose other ends leave senders waiting for ever.
+    pub(super) fn review_holding(&mut self, now: Instant, fence: &mut Fence, out: &mut Output) {
+        let holding: BTreeMap<_, _> = fence.holding_links().collect();
+        self.holding
+            .retain(|node, (answers, _)| holding.get(node) == Some(answers));
+        for (node, answers) in holding {
+            let (_, since) = *self.holding.entry(node).or_insert((answers, now));
+            if now >= since + STUCK_MAX {
+                warn!(node = node.0, "a media node does not say which receivers have messages");
+                self.made.remove(&node);
+                fence.fail_link(node, out);
+            }
+        }
     }
 
     fn event(&mut self, event: LinkEvent, fence: &mut Fence, out: &mut Output) {
@@ -147,9 +191,9 @@ impl Links {
                 self.made.remove(&node);
                 fence.fail_link(node, out);
             }
-            LinkEvent::Entered(hello, id, replies) => {
+            LinkEvent::Entered(hello, id, replies, said) => {
                 if fence.origin_connected(&hello, out) {
-                    self.entered.insert(hello.node, (id, replies));
+                    self.entered.insert(hello.node, (id, Origin { replies, said }));
                 }
             }
             LinkEvent::Left(node, id) if is_current(&self.entered, node, id) => {
@@ -168,7 +212,7 @@ impl Links {
                 LinkOutput::Send(node, message) => self.send(node, message, fence, &mut out),
                 LinkOutput::Reply(node, reply) => {
                     let entered = self.entered.get(&node);
-                    if entered.is_some_and(|(_, replies)| replies.try_send(reply).is_err()) {
+                    if entered.is_some_and(|(_, origin)| origin.replies.try_send(reply).is_err()) {
                         self.entered.remove(&node);
                         fence.origin_disconnected(node);
                     }

@@ -10,6 +10,7 @@ use super::links::early::Early;
 use super::links::incoming::{Incoming, Taking};
 use super::links::outgoing::{Left, Outgoing};
 use super::links::{LinkFigures, LinkOutput};
+use super::sources::WaitingBytes;
 use super::{Counter, Counters, Fence, Output, Term};
 
 /// The links of the node in both directions.
@@ -21,7 +22,7 @@ pub(super) struct Links {
     pub(super) incoming: Incoming,
     pub(super) early: Early,
     /// The bytes of messages that came over links and wait, of all rooms.
-    pub(super) waiting: usize,
+    pub(super) waiting: WaitingBytes,
 }
 
 impl Links {
@@ -32,7 +33,7 @@ impl Links {
             outgoing: Outgoing::default(),
             incoming: Incoming::default(),
             early: Early::default(),
-            waiting: 0,
+            waiting: WaitingBytes::default(),
         }
     }
 
@@ -117,7 +118,7 @@ impl Fence {
             to,
             from: self.links.incoming.connected_count(),
             untaken_bytes,
-            waiting_bytes: self.links.waiting + self.links.early.bytes(),
+            waiting_bytes: self.links.waiting.all() + self.links.early.bytes(),
         }
     }
 
@@ -188,6 +189,18 @@ impl Fence {
         self.links.incoming.disconnected(node);
     }
 
+    /// Whether messages are to be taken from the link of a node. Otherwise they wait there, and hold
+    /// back their senders.
+    pub fn has_room_for(&self, node: NodeId) -> bool {
+        !self.links.incoming.is_full(node)
+    }
+
+    /// The links that hold senders back, each with a number that grows with every answer about
+    /// receivers.
+    pub fn holding_links(&self) -> impl Iterator<Item = (NodeId, u64)> {
+        self.links.outgoing.holding()
+    }
+
     /// Takes a message that came over the link of a node.
     pub fn take_linked(&mut self, node: NodeId, linked: &Arc<LinkedMessage>, out: &mut Output) {
         let series = match self.links.incoming.take(node, linked) {
@@ -234,6 +247,7 @@ impl Fence {
     /// The agent has given messages that came over links to all of their receivers.
     pub fn delivered(&mut self, messages: Vec<MessageId>, out: &mut Output) {
         for message in messages {
+            self.links.incoming.delivered_to_all(message);
             if self.links.incoming.is_connected(message.node) {
                 tell_delivered(message.node, message, out);
             }
@@ -260,7 +274,7 @@ impl Term {
         }
         let upto = self.sources.number(node, series);
         if upto > 0 {
-            self.deliver(node, linked, (0, upto), counters, out);
+            self.deliver(node, linked, (0, upto), (&mut links.incoming, counters), out);
         }
         if linked.is_reliable() && linked.reach > upto {
             let (linked, waiting) = (linked.clone(), &mut links.waiting);
@@ -313,7 +327,8 @@ impl Term {
             number => (series, number),
         };
         for (waiting, upto) in self.sources.set(node, until, &mut links.waiting) {
-            self.deliver(node, &waiting.linked, (waiting.after, upto), counters, out);
+            let range = (waiting.after, upto);
+            self.deliver(node, &waiting.linked, range, (&mut links.incoming, counters), out);
         }
     }
 
@@ -324,7 +339,7 @@ impl Term {
         node: NodeId,
         linked: &LinkedMessage,
         (after, upto): (u64, u64),
-        counters: &mut Counters,
+        (incoming, counters): (&mut Incoming, &mut Counters),
         out: &mut Output,
     ) {
         if !self.distant.is_on(&linked.sender, node) {
@@ -334,6 +349,7 @@ impl Term {
         let to = self.endpoints.linked_receivers(linked, (after, upto.min(linked.reach)));
         let message = linked.message.filter(|_| linked.is_reliable());
         if let Some(message) = message {
+            incoming.opened(message, linked.payload.len());
             out.opened.push((message, linked.payload.len()));
         }
         if !to.is_empty() {

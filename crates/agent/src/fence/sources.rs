@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use southbound::{LinkedMessage, NodeId};
 
-use crate::limits::{LINK_PEERS_MAX, LINK_WAITING_MAX, LINK_WAITING_ROOM_MAX};
+use crate::limits::{LINK_PEERS_MAX, LINK_WAITING_MAX, LINK_WAITING_NODE_MAX, LINK_WAITING_ROOM_MAX};
 
 /// About the bytes of a message besides its payload.
 const COST: usize = 256;
@@ -26,6 +26,40 @@ struct Source {
     number: u64,
     waiting: VecDeque<Waiting>,
     bytes: usize,
+}
+
+/// The bytes of messages that wait in all rooms, and the part of each node that they come from.
+#[derive(Debug, Default)]
+pub(super) struct WaitingBytes {
+    all: usize,
+    nodes: BTreeMap<NodeId, usize>,
+}
+
+impl WaitingBytes {
+    pub(super) fn all(&self) -> usize {
+        self.all
+    }
+
+    /// Returns false if there is no room for so much of a node.
+    fn add(&mut self, node: NodeId, cost: usize) -> bool {
+        let of_node = self.nodes.get(&node).copied().unwrap_or(0);
+        if self.all + cost > LINK_WAITING_MAX || of_node + cost > LINK_WAITING_NODE_MAX {
+            return false;
+        }
+        self.all += cost;
+        self.nodes.insert(node, of_node + cost);
+        true
+    }
+
+    fn remove(&mut self, node: NodeId, cost: usize) {
+        self.all -= cost;
+        if let Some(of_node) = self.nodes.get_mut(&node) {
+            *of_node -= cost;
+            if *of_node == 0 {
+                self.nodes.remove(&node);
+            }
+        }
+    }
 }
 
 /// A message that waits for some of its receivers.
@@ -56,20 +90,19 @@ impl Sources {
         node: NodeId,
         linked: Arc<LinkedMessage>,
         (series, after): (u64, u64),
-        of_all_rooms: &mut usize,
+        of_all_rooms: &mut WaitingBytes,
     ) -> bool {
         let waiting = Waiting { linked, series, after };
         let cost = waiting.cost();
         let is_new = !self.0.contains_key(&node);
-        if is_new && self.0.len() >= LINK_PEERS_MAX || *of_all_rooms + cost > LINK_WAITING_MAX {
+        if is_new && self.0.len() >= LINK_PEERS_MAX {
             return false;
         }
         let source = self.0.entry(node).or_default();
-        if source.bytes + cost > LINK_WAITING_ROOM_MAX {
+        if source.bytes + cost > LINK_WAITING_ROOM_MAX || !of_all_rooms.add(node, cost) {
             return false;
         }
         source.bytes += cost;
-        *of_all_rooms += cost;
         source.waiting.push_back(waiting);
         true
     }
@@ -80,7 +113,7 @@ impl Sources {
         &mut self,
         node: NodeId,
         (series, number): (u64, u64),
-        of_all_rooms: &mut usize,
+        of_all_rooms: &mut WaitingBytes,
     ) -> Vec<(Waiting, u64)> {
         if !self.0.contains_key(&node) && self.0.len() >= LINK_PEERS_MAX {
             return Vec::new();
@@ -106,15 +139,16 @@ impl Sources {
                 source.waiting.push_back(waiting);
             } else {
                 source.bytes -= waiting.cost();
-                *of_all_rooms -= waiting.cost();
+                of_all_rooms.remove(node, waiting.cost());
             }
         }
         ready
     }
 
     /// Forgets nodes and messages.
-    pub(super) fn clear(&mut self, of_all_rooms: &mut usize) {
-        let sources = std::mem::take(&mut self.0);
-        *of_all_rooms -= sources.values().map(|source| source.bytes).sum::<usize>();
+    pub(super) fn clear(&mut self, of_all_rooms: &mut WaitingBytes) {
+        for (node, source) in std::mem::take(&mut self.0) {
+            of_all_rooms.remove(node, source.bytes);
+        }
     }
 }

@@ -17,7 +17,7 @@ const OTHER: NodeId = NodeId(2);
 const OWN: NodeId = NodeId(1);
 const ROOM: &str = "lobby";
 /// About the most that a node keeps of messages of one other node.
-const WAITING_MAX: usize = 5 << 20;
+const WAITING_MAX: usize = 17 << 20;
 
 /// A message that is read is the same after it is written and read again. Then a node takes all of
 /// them, each with its length before it: messages of a link that the other node has made, answers on

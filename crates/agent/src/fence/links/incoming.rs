@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use southbound::{LinkHello, LinkedMessage, MessageId, NodeId};
 
-use crate::limits::{LINK_PEERS_MAX, LINKED_NAMES_MAX};
+use crate::limits::{LINK_OPEN_MAX, LINK_PEERS_MAX, LINKED_NAMES_MAX, LINKED_RECEIVERS_MAX, MESSAGE_COST, MESSAGE_MAX};
 
 /// The nodes that have made links. They are remembered after their links have ended.
 #[derive(Debug, Default)]
@@ -24,6 +24,9 @@ struct Origin {
     taken: u64,
     /// The last series that the node has given up. Nothing more of it is taken.
     ended: u64,
+    /// Messages whose receivers do not have them yet, with their lengths.
+    open: BTreeMap<u64, usize>,
+    open_bytes: usize,
     /// The last messages that were taken, with the number up to which endpoints have got each.
     names: VecDeque<(u64, u64)>,
 }
@@ -69,6 +72,30 @@ impl Incoming {
         }
     }
 
+    /// A message waits for its receivers.
+    pub(in crate::fence) fn opened(&mut self, message: MessageId, len: usize) {
+        if let Some(origin) = self.origins.get_mut(&message.node)
+            && origin.open.insert(message.number, len).is_none()
+        {
+            origin.open_bytes += len + MESSAGE_COST;
+        }
+    }
+
+    /// All receivers of a message have it.
+    pub(in crate::fence) fn delivered_to_all(&mut self, message: MessageId) {
+        if let Some(origin) = self.origins.get_mut(&message.node)
+            && let Some(len) = origin.open.remove(&message.number)
+        {
+            origin.open_bytes -= len + MESSAGE_COST;
+        }
+    }
+
+    /// Whether so much of a node waits for receivers that nothing more is to be taken from it.
+    pub(in crate::fence) fn is_full(&self, node: NodeId) -> bool {
+        let origin = self.origins.get(&node);
+        origin.is_some_and(|origin| origin.open_bytes >= LINK_OPEN_MAX)
+    }
+
     /// How many nodes are linked to this one.
     pub(in crate::fence) fn connected_count(&self) -> usize {
         self.origins.values().filter(|origin| origin.is_connected).count()
@@ -90,7 +117,9 @@ impl Incoming {
             return Taking::Refused;
         };
         let is_foreign = linked.message.is_some_and(|message| message.node != node);
-        if is_foreign || linked.track.is_some() && linked.is_reliable() {
+        let receivers = linked.identities.len() + linked.sids.len();
+        let is_too_long = linked.payload.len() > MESSAGE_MAX || receivers > LINKED_RECEIVERS_MAX;
+        if is_foreign || is_too_long || linked.track.is_some() && linked.is_reliable() {
             return Taking::Refused;
         }
         if origin.series <= origin.ended {

@@ -36,6 +36,8 @@ struct Link {
     bytes: usize,
     /// Messages whose senders are held back.
     held: BTreeSet<MessageId>,
+    /// How often the other end has told of receivers that have messages.
+    answers: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +134,12 @@ impl Outgoing {
         })
     }
 
+    /// The links that hold senders back, with the counts of their answers.
+    pub(in crate::fence) fn holding(&self) -> impl Iterator<Item = (NodeId, u64)> {
+        let holding = self.links.iter().filter(|(_, link)| !link.held.is_empty());
+        holding.map(|(node, link)| (*node, link.answers))
+    }
+
     /// The links that messages go over, and the bytes that other ends have not taken.
     pub(in crate::fence) fn figures(&self) -> (usize, usize) {
         let open = self.links.values().filter(|link| link.state == State::Open);
@@ -163,8 +171,10 @@ impl Outgoing {
             (LinkReply::Welcome(welcome), State::Begun | State::Resumed) => link.welcomed(node, welcome, out),
             (LinkReply::Taken { number }, State::Open) => link.taken(number).map(|()| false),
             (LinkReply::Delivered { messages }, State::Open) => {
-                let held = messages.into_iter().filter(|message| link.held.remove(message));
-                out.released.extend(held);
+                let released = messages.into_iter().filter(|message| link.held.remove(message));
+                let before = out.released.len();
+                out.released.extend(released);
+                link.answers += u64::from(out.released.len() > before);
                 Ok(false)
             }
             _ => Err(BrokenLink),
@@ -255,6 +265,7 @@ impl Link {
             unacknowledged: VecDeque::new(),
             bytes: 0,
             held: BTreeSet::new(),
+            answers: 0,
         }
     }
 

@@ -7,6 +7,7 @@ use southbound::{DistantEndpoint, FailedLink, LinkMessage, MessageId, NodeId, Ve
 use super::endpoints::{Words, endpoint, received};
 use super::*;
 
+mod attacks;
 mod hostile;
 mod missed;
 mod tracks;

@@ -1,11 +1,10 @@
 //! The links that other media nodes make to this one.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-use southbound::{LinkHello, LinkMessage, LinkReply, NodeId, Versions};
+use southbound::{LinkHello, LinkMessage, LinkReply, Versions};
 use southbound_wire::v1;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -15,7 +14,7 @@ use tracing::{info, warn};
 
 use super::accept::Origin;
 use super::{HELLO_MAX, Node, Service, close_soon};
-use crate::media::links::{LinkEvent, LinkId, REPLIES_MAX};
+use crate::media::links::{LinkEvent, REPLIES_MAX, SAID_MAX, Said};
 use crate::metrics::cut::Cut;
 
 /// The number of the last connection.
@@ -47,10 +46,11 @@ impl Service {
         }
         let id = LAST.fetch_add(1, Ordering::Relaxed);
         let (replies, mut replied) = mpsc::channel(REPLIES_MAX);
+        let (said, taken) = mpsc::channel(SAID_MAX);
         let Node { links, waker, .. } = &self.node;
         let gone = |()| Status::unavailable("the node ends");
         links
-            .tell(LinkEvent::Entered(hello, id, replies), waker)
+            .tell(LinkEvent::Entered(hello, id, replies, taken), waker)
             .await
             .map_err(gone)?;
         // Messages are taken only then.
@@ -65,7 +65,7 @@ impl Service {
         );
         let (node, origin) = (self.node.clone(), origin.clone());
         tokio::spawn(async move {
-            if let Some(status) = read(incoming, (hello.node, id), &node).await {
+            if let Some(status) = read(incoming, &said, &node).await {
                 node.metrics.southbound_cut(Cut::Malformed);
                 warn!(node = hello.node.0, reason = status.message(), "a link is ended");
             }
@@ -100,7 +100,7 @@ impl Service {
 
 /// Passes the messages of a node to the thread, waiting while that has as many as it takes. Returns
 /// the reason if the node broke the protocol.
-async fn read(mut incoming: Streaming<v1::LinkMessage>, (from, id): (NodeId, LinkId), node: &Node) -> Option<Status> {
+async fn read(mut incoming: Streaming<v1::LinkMessage>, said: &mpsc::Sender<Said>, node: &Node) -> Option<Status> {
     loop {
         let message = match incoming.message().await {
             Ok(Some(message)) => message,
@@ -116,10 +116,10 @@ async fn read(mut incoming: Streaming<v1::LinkMessage>, (from, id): (NodeId, Lin
             }
         };
         // The thread may sleep while it has messages that it was not woken for.
-        if node.links.said.capacity() == 0 {
+        if said.capacity() == 0 {
             node.waker.wake();
         }
-        if node.links.said.send((from, id, Arc::clone(&linked))).await.is_err() {
+        if said.send(linked).await.is_err() {
             return None;
         }
         node.waker.wake();
