@@ -129,16 +129,6 @@ impl Channels {
         }
     }
 
-    /// The peer described itself, with a section for data channels or without one.
-    pub(crate) fn described(&mut self, now: Instant, has_section: bool, effects: &mut Vec<Effect>) {
-        self.has_none = !has_section;
-        match (has_section, self.opening_until) {
-            (true, None) if self.sctp.is_none() => self.opening_until = Some(now + OPENING_MAX),
-            (false, Some(_)) if self.sctp.is_none() => self.stop_waiting(effects),
-            _ => {}
-        }
-    }
-
     pub(crate) fn has_started(&self) -> bool {
         self.sctp.is_some()
     }

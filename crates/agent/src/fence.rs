@@ -380,7 +380,7 @@ impl Term {
             room: Some(room.clone()),
             notice,
         });
-        // What somebody has missed is older than the rest.
+        // Messages that somebody has missed are older than the rest.
         let missed = self.missed.take_for_owner(room, self.owner_version).into_iter();
         let missed = missed.map(|notice| NodeMessage::Notice {
             room: Some(room.clone()),

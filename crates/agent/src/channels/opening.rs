@@ -3,15 +3,26 @@
 //! Source: RFC 8832 section 6.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use sctp_proto::{PayloadProtocolIdentifier, ReliabilityType, StreamId};
 
 use super::outbox::Standing;
 use super::{Channels, Effect, Open, OpenState, dcep, give_up};
 use crate::counters::Counter;
-use crate::limits::CHANNELS_MAX;
+use crate::limits::{CHANNELS_MAX, OPENING_MAX};
 
 impl Channels {
+    /// The peer described itself, with a section for data channels or without one.
+    pub(crate) fn described(&mut self, now: Instant, has_section: bool, effects: &mut Vec<Effect>) {
+        self.has_none = !has_section;
+        match (has_section, self.opening_until) {
+            (true, None) if self.sctp.is_none() => self.opening_until = Some(now + OPENING_MAX),
+            (false, Some(_)) if self.sctp.is_none() => self.stop_waiting(effects),
+            _ => {}
+        }
+    }
+
     /// Opens our channels: even stream ids for the DTLS client, odd ones for the server (RFC 8832
     /// section 6).
     pub(super) fn open_ours(&mut self, effects: &mut Vec<Effect>) {

@@ -86,8 +86,8 @@ impl Distant {
         Some(endpoint)
     }
 
-    /// Sets a data track whose packets come over a link. Returns false if there are as many as there
-    /// may be.
+    /// Sets a data track whose packets come over a link. Returns false if there are as many as may
+    /// be.
     pub(super) fn set_track(&mut self, track: DistantTrack) -> bool {
         let handle = track.handle;
         if self.tracks.len() >= DISTANT_TRACKS_MAX && !self.tracks.contains_key(&handle) {

@@ -111,7 +111,7 @@ impl Fence {
         self.links.outgoing.disconnected(node, out);
     }
 
-    /// The links now.
+    /// The numbers and bytes of links at this moment.
     pub fn link_figures(&self) -> LinkFigures {
         let (to, untaken_bytes) = self.links.outgoing.figures();
         LinkFigures {
@@ -189,8 +189,8 @@ impl Fence {
         self.links.incoming.disconnected(node);
     }
 
-    /// Whether messages are to be taken from the link of a node. Otherwise they wait there, and hold
-    /// back their senders.
+    /// Whether messages are to be taken from the link of a node. Otherwise they wait there, and
+    /// their senders are held back.
     pub fn has_room_for(&self, node: NodeId) -> bool {
         !self.links.incoming.is_full(node)
     }

@@ -1,9 +1,9 @@
 //! Endpoints that wait for what went by the owner of the room.
 //!
-//! Messages for somebody who is joining go by the owner, until the node has the endpoint. Those that
-//! the owner has not dealt with by then are on their way, and later ones must not overtake them. So
-//! messages that must arrive wait here for a newcomer until the owner has answered the earlier ones.
-//! They hold back their senders, and nobody else waits.
+//! Messages for somebody who is joining go by the owner, until the node has the endpoint. Those
+//! that the owner has not dealt with by then are on their way, and later ones must not overtake
+//! them. So messages that must arrive wait here for a newcomer until the owner has answered the
+//! earlier ones. They hold back their senders, and nobody else waits.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -20,8 +20,8 @@ const ROOM: &str = "lobby";
 const WAITING_MAX: usize = 17 << 20;
 
 /// A message that is read is the same after it is written and read again. Then a node takes all of
-/// them, each with its length before it: messages of a link that the other node has made, answers on
-/// a link to it, and ends of connections, by the first byte of each.
+/// them, each with its length before it: messages of a link that the other node has made, answers
+/// on a link to it, and ends of connections, by the first byte of each.
 pub fn links(data: &[u8]) {
     if let Ok(message) = decode_link_message(data) {
         let again = v1::LinkMessage::from(message.clone()).encode_to_vec();

@@ -55,7 +55,7 @@ impl PacketQueue {
         dropped
     }
 
-    /// The next packet.
+    /// The oldest packet of the sender whose turn it is.
     pub fn pop(&mut self) -> Option<Arc<LinkedMessage>> {
         let sender = self.turns.pop_front()?;
         let packet = self.take(&sender)?;

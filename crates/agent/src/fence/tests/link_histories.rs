@@ -10,7 +10,7 @@ use super::*;
 
 const A: NodeId = NodeId(1);
 const B: NodeId = NodeId(2);
-/// Ada is at A, and all others at B.
+/// Ada is at A, and all others at either of them.
 const ADA: u64 = 1;
 const RECEIVERS: u64 = 4;
 
@@ -23,8 +23,8 @@ struct History {
     /// On the link from A to B, and back.
     on_link: [VecDeque<LinkOutput>; 2],
     is_linked: bool,
-    /// The receivers that the owner has set at B, by their transports and numbers.
-    told: Vec<u64>,
+    /// The receivers that the owner has set, by their transports and numbers, with their nodes.
+    told: Vec<(u64, usize)>,
     /// The first message that each of them has to get: A knew by then that somebody is coming, and
     /// the owner knew who.
     expected_from: Vec<u64>,
@@ -132,16 +132,16 @@ impl History {
         self.from_owner[0].push_back(Command::SetElsewhere { elsewhere: true });
     }
 
-    /// Somebody joins at B.
-    fn join(&mut self) {
+    /// Somebody joins at a node.
+    fn join(&mut self, node: usize) {
         self.newcomer = Newcomer::None;
         let number = 2 + self.told.len() as u64;
-        self.told.push(number);
+        self.told.push((number, node));
         let expected_from = self.expected_from.last_mut().expect("one for each");
         *expected_from = (self.owned + 1).max(*expected_from);
         let name = format!("person-{number}");
         for transport in [number, number + 100] {
-            self.from_owner[1].push_back(open(transport));
+            self.from_owner[node].push_back(open(transport));
         }
         let entry = endpoint(number, &name, number);
         let distant = DistantEndpoint {
@@ -151,12 +151,14 @@ impl History {
             sid: entry.sid.clone(),
             number,
         };
-        self.from_owner[1].push_back(Command::SetEndpoint(Box::new(entry)));
-        self.from_owner[0].extend([
-            Command::SetDistantEndpoint(Box::new(distant)),
-            Command::SetReach { node: B, number },
-            Command::SetElsewhere { elsewhere: false },
-        ]);
+        self.from_owner[node].push_back(Command::SetEndpoint(Box::new(entry)));
+        if node == 1 {
+            self.from_owner[0].extend([
+                Command::SetDistantEndpoint(Box::new(distant)),
+                Command::SetReach { node: B, number },
+            ]);
+        }
+        self.from_owner[0].push_back(Command::SetElsewhere { elsewhere: false });
     }
 
     fn speak(&mut self) {
@@ -177,13 +179,15 @@ impl History {
             Notice::MessageReceived {
                 payload,
                 message,
+                passed_on,
                 linked,
                 ..
             } => {
                 let upto = linked.nodes.first().map_or(0, |(_, number)| *number);
-                let missing = |number: &u64| match linked.failed {
-                    Some(failed) => *number <= failed.number,
-                    None => *number > upto,
+                let upto = [passed_on.unwrap_or(0), upto];
+                let missing = |(number, node): &(u64, usize)| match linked.failed {
+                    Some(failed) => *node == 1 && *number <= failed.number,
+                    None => *number > upto[*node],
                 };
                 if linked.failed.is_none() {
                     self.owned = message.number;
@@ -195,12 +199,11 @@ impl History {
                         number: 0,
                     });
                 }
-                let to: Vec<_> = self.told.iter().copied().filter(missing).map(TransportId).collect();
-                if !to.is_empty() {
-                    self.from_owner[1].push_back(Command::Send {
-                        to,
+                for (number, node) in self.told.iter().filter(|told| missing(told)) {
+                    self.from_owner[*node].push_back(Command::Send {
+                        to: vec![TransportId(*number)],
                         label: "_reliable".into(),
-                        payload,
+                        payload: payload.clone(),
                         reliable: true,
                         message: Some(message),
                     });
@@ -277,7 +280,10 @@ impl History {
     fn step(&mut self) {
         match self.rng.random_range(0..100) {
             0..20 => self.speak(),
-            20..23 if self.newcomer == Newcomer::Known => self.join(),
+            20..23 if self.newcomer == Newcomer::Known => {
+                let node = self.rng.random_range(0..2);
+                self.join(node);
+            }
             20..23 if self.newcomer == Newcomer::None && (self.told.len() as u64) < RECEIVERS => self.announce(),
             23..26 => self.make_link(),
             26 => self.break_link(),
@@ -300,7 +306,7 @@ fn links_lose_and_repeat_nothing_in_any_history() {
     let mut linked = 0;
     for seed in 0..400 {
         let mut history = History::new(seed);
-        history.join();
+        history.join(1);
         for _ in 0..1_000 {
             history.step();
         }
@@ -309,7 +315,7 @@ fn links_lose_and_repeat_nothing_in_any_history() {
         history.speak();
         history.settle();
         assert_eq!(history.told.is_empty(), history.heard.is_empty(), "seed {seed}");
-        for (number, expected_from) in history.told.iter().zip(&history.expected_from) {
+        for ((number, _), expected_from) in history.told.iter().zip(&history.expected_from) {
             let heard = history.heard.get(&TransportId(*number)).cloned().unwrap_or_default();
             assert!(
                 heard.is_sorted_by(|a, b| a < b),
