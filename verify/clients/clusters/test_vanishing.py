@@ -60,6 +60,44 @@ async def test_a_media_node_that_vanishes_costs_the_others_nothing(tmp_path, cal
 
 
 @pytest.mark.timeout(180)
+async def test_a_media_node_that_vanishes_holds_senders_back_for_a_moment(tmp_path, call):
+    async with cluster(tmp_path, media=4, settings=ONE_EACH) as running:
+        nodes = await call.fill(running, 3)
+        ada, bob, _ = call.people
+        await until("all nodes are linked", lambda: _links(running) == 6, 20, lambda: _links(running))
+        talking = asyncio.create_task(_talk(ada))
+        await until("bob hears her", lambda: len(bob.inbox) > 50, 10)
+        running.network.vanish(nodes[2].name)
+        silent = await _longest_silence(bob, 15)
+        print(f"bob hears nothing for {silent:.1f} s after the node of somebody else has vanished")
+        talking.cancel()
+        running.network.heal()
+        assert silent <= 4
+
+
+async def _talk(person) -> None:
+    """About 1 MB/s for everybody, which fills the sender's window in half a second."""
+    while True:
+        await person.send(bytes(10_000))
+        await asyncio.sleep(0.01)
+
+
+async def _longest_silence(person, within_s: float) -> float:
+    begun = last = time.monotonic()
+    heard, longest = len(person.inbox), 0.0
+    while time.monotonic() < begun + within_s:
+        await asyncio.sleep(0.02)
+        if len(person.inbox) > heard:
+            heard, last = len(person.inbox), time.monotonic()
+        longest = max(longest, time.monotonic() - last)
+    return longest
+
+
+def _links(running) -> int:
+    return sum(node.log.count("linked to another media node") for node in running.media)
+
+
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("store", ["etcd", "redis"])
 async def test_a_store_that_only_one_controller_does_not_reach_is_missed_by_nobody(tmp_path, call, store):
     async with cluster(tmp_path, media=2, store=store) as running:
