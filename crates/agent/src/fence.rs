@@ -228,7 +228,7 @@ impl Fence {
         let term = self.rooms.entry(room.clone());
         let term = term.or_insert_with(|| Term::new(from, sent.account("")));
         if term.owner != from {
-            self.counters[Counter::LostMessage] += term.lose_owner(out);
+            term.lose_owner(&mut self.counters, out);
             // It would learn of its successor only by its next message.
             let superseded = NodeMessage::Refused {
                 room: room.clone(),
@@ -241,6 +241,7 @@ impl Fence {
         let before = std::mem::replace(&mut term.revision, revision);
         (term.owner, term.epoch, term.claimed) = (from, epoch, claimed);
         term.has_ended = false;
+        term.newcomers.set_owner_away(false, &mut self.counters, out);
         term.belongings.begin();
         term.endpoints.begin();
         term.owner_version = self.connected.get(&from).copied().unwrap_or(0);
@@ -318,8 +319,8 @@ impl Term {
             snapshot: Snapshot::default(),
             messages: Messages::default(),
             missed: Missed::new(&account),
+            newcomers: Newcomers::new(&account),
             endpoints: Endpoints::new(account),
-            newcomers: Newcomers::default(),
             owner_version: 0,
             distant: Distant::default(),
             sources: Sources::default(),

@@ -233,7 +233,8 @@ pub(crate) const LINK_EARLY_MAX: usize = 128 << 10;
 pub(crate) const DISTANT_ENDPOINTS_MAX: usize = 16_384;
 
 /// Bytes of messages of one room that somebody has missed and that wait for an owner; with one more
-/// that one is lost. The same of those that an owner gets at once.
+/// that one is lost. The same of those that an owner gets at once, and of those that wait for
+/// newcomers without an owner.
 pub(crate) const MISSED_BYTES_MAX: usize = 4 << 20;
 
 /// Data tracks of a room whose packets come to a node over links; more are not passed on there.

@@ -238,6 +238,28 @@ mod tests {
     }
 
     #[test]
+    fn links_of_a_media_node_are_shown_by_direction_and_queue() {
+        let mut counts = ClusterCounts::default();
+        let figures = LinkFigures {
+            to: 2,
+            from: 1,
+            untaken_bytes: 300,
+            waiting_bytes: 20,
+        };
+        counts.set_links(figures, 7);
+        let text = text(&counts);
+        for line in [
+            "weir_links{direction=\"to\"} 2\n",
+            "weir_links{direction=\"from\"} 1\n",
+            "weir_link_waiting_bytes{queue=\"untaken\"} 300\n",
+            "weir_link_waiting_bytes{queue=\"packets\"} 7\n",
+            "weir_link_waiting_bytes{queue=\"received\"} 20\n",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+    }
+
+    #[test]
     fn each_return_into_the_store_is_a_registration() {
         let mut counts = ClusterCounts::default();
         counts.set_registered(false);

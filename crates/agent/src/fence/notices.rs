@@ -13,6 +13,9 @@ impl Fence {
     /// rooms, in pages, and what the node has said of itself.
     pub fn connect(&mut self, controller: ControllerId, version: u32, out: &mut Output) {
         self.connected.insert(controller, version);
+        for term in self.rooms.values_mut().filter(|term| term.owner == controller) {
+            term.newcomers.set_owner_away(false, &mut self.counters, out);
+        }
         let mut rooms: Vec<_> = self.rooms().collect();
         loop {
             let rest = rooms.split_off(rooms.len().min(ROOMS_PER_PAGE));
@@ -32,7 +35,7 @@ impl Fence {
     pub fn disconnect(&mut self, controller: ControllerId, out: &mut Output) {
         self.connected.remove(&controller);
         for term in self.rooms.values_mut().filter(|term| term.owner == controller) {
-            self.counters[Counter::LostMessage] += term.lose_owner(out);
+            term.lose_owner(&mut self.counters, out);
         }
     }
 

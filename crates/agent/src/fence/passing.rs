@@ -163,7 +163,7 @@ impl Term {
         let (passing, onward) = self
             .endpoints
             .pass_on(protocol, &arrived, &beyond, &mut passed.commands);
-        self.newcomers.delay(&mut passed);
+        self.newcomers.delay(counters, &mut passed);
         out.commands.extend(passed.commands);
         out.held.extend(passed.held);
         let reached = beyond.reached;

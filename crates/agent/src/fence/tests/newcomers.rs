@@ -45,12 +45,35 @@ fn messages_for_a_newcomer_wait_for_the_next_owner() {
     let later = arrives(&mut world, 1, "_reliable", "2 dan", 2);
     world.disconnect(OLD);
     assert_eq!((&world.out[..], &world.parked[..]), (&[][..], &[earlier][..]));
+    assert_eq!(world.released, [later], "its sender does not wait for that");
     world.connect(NEW);
     world.say(NEW, 2, RoomContent::Claim).unwrap();
     assert_eq!(notices_of(&world).len(), 1);
     let handled = Command::MessageHandled { message: earlier };
     world.command(NEW, 2, handled.clone()).unwrap();
     assert_eq!(world.out, [handled, sent(&[4], "_reliable", "ada: 2 dan", Some(later))]);
+    assert_eq!(world.released, []);
+}
+
+#[test]
+fn nobody_waits_for_a_newcomer_without_an_owner() {
+    let (mut world, earlier) = joining();
+    world.disconnect(OLD);
+    let long = "x".repeat(60_000);
+    for number in 2..102 {
+        arrives(&mut world, 1, "_reliable", &format!("{number} dan {long}"), number);
+        assert_eq!(world.held, []);
+    }
+    let full = world.fence.counters()[Counter::LinkFull];
+    assert!((30..40).contains(&full), "{full}");
+    world.connect(NEW);
+    world.say(NEW, 2, RoomContent::Claim).unwrap();
+    world
+        .command(NEW, 2, Command::MessageHandled { message: earlier })
+        .unwrap();
+    assert_eq!(world.out.len() as u64, 1 + 100 - full, "the first ones");
+    let next = arrives(&mut world, 1, "_reliable", "200 dan", 200);
+    assert!(world.out.contains(&sent(&[4], "_reliable", "ada: 200 dan", Some(next))));
 }
 
 #[test]
