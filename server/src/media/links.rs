@@ -263,3 +263,6 @@ impl Links {
 fn is_current<T>(all: &BTreeMap<NodeId, (LinkId, T)>, node: NodeId, id: LinkId) -> bool {
     all.get(&node).is_some_and(|(current, _)| *current == id)
 }
+
+#[cfg(test)]
+mod tests;

@@ -283,6 +283,10 @@ fn send_over_links(
     };
     let arrived = (signed.reliable && !nodes.is_empty()).then(|| Arc::new(notice.clone()));
     for (node, reach) in nodes {
+        if !signed.reliable && !links.outgoing.is_open(*node) {
+            counters.count(Counter::LinkCongested);
+            continue;
+        }
         let linked = LinkedMessage {
             message: Some(*message),
             ..linked(room, sender, signed, *reach)

@@ -340,6 +340,10 @@ fn a_link_that_breaks_repeats_what_was_lost() {
     pair.arrives("_reliable", "3");
     pair.arrives("_lossy", "0");
     assert_eq!((pair.on_link[0].len(), pair.told[0].len()), (0, 0));
+    assert_eq!(
+        (pair.count(0, Counter::LinkCongested), pair.count(0, Counter::Linked)),
+        (1, 3)
+    );
     pair.link(0);
     pair.carry();
     assert_eq!(pair.heard(), ["ada: 1", "ada: 2", "ada: 3"]);
