@@ -184,7 +184,10 @@ impl Config {
             Err(ConfigError::NoKeys) if arguments.is_keyless => Ok(ApiSecrets::default()),
             read => read,
         });
-        let cluster = errors.of(file.cluster.map(cluster::ClusterFile::complete).transpose());
+        let cluster = errors.of(file
+            .cluster
+            .map(|cluster| cluster.complete(file.sip.is_some()))
+            .transpose());
         errors.of(file.metrics.check());
         errors.0.extend(file.limits.check());
         errors.of(file.signalling.check());

@@ -52,6 +52,9 @@ pub struct MediaRecord {
     /// The transports that it has.
     #[serde(default)]
     pub load: u32,
+    /// It relays calls of SIP proxies and takes no participants.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub calls_only: bool,
     /// It takes no more participants.
     #[serde(default)]
     pub draining: bool,
@@ -80,6 +83,11 @@ impl MediaRecord {
             oldest: self.oldest,
             newest: self.newest,
         }
+    }
+
+    /// The transports that it can have, if it says so.
+    pub fn known_capacity(&self) -> Option<u32> {
+        (self.calls_only || self.capacity > 0).then_some(self.capacity)
     }
 }
 
@@ -131,6 +139,20 @@ pub(crate) fn write(record: &impl Serialize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_without_a_capacity_is_full_only_where_it_relays_calls_alone() {
+        let read = |json: &str| serde_json::from_str::<MediaRecord>(json).unwrap();
+        let earlier = r#"{"name": "a", "address": "b:1", "oldest": 1, "newest": 2"#;
+        assert_eq!(read(&format!("{earlier}}}")).known_capacity(), None);
+        assert_eq!(read(&format!("{earlier}, \"capacity\": 7}}")).known_capacity(), Some(7));
+        let relay = MediaRecord {
+            calls_only: true,
+            ..read(&format!("{earlier}}}"))
+        };
+        let relay = read(&String::from_utf8(write(&relay)).unwrap());
+        assert_eq!(relay.known_capacity(), Some(0));
+    }
 
     #[test]
     fn one_prefix_covers_the_keys_of_all_members() {

@@ -287,10 +287,7 @@ impl Coordinator {
             let version = Versions::OURS.common(record.versions());
             let standing = NodeStanding {
                 load: record.load,
-                capacity: match record.capacity {
-                    0 => u32::MAX,
-                    capacity => capacity,
-                },
+                capacity: record.known_capacity().unwrap_or(u32::MAX),
                 draining: record.draining.then(|| Duration::from_secs(record.move_within.into())),
                 is_foreign: version.is_none(),
                 passes_messages_on: version.is_some_and(|version| version >= Versions::ENDPOINTS),

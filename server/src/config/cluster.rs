@@ -128,11 +128,12 @@ impl ClusterFile {
         [&self.key].into_iter().chain(&self.secrets).map(PathBuf::as_path)
     }
 
-    /// The complete settings.
+    /// The complete settings of a machine that relays calls of SIP proxies or does not.
     ///
-    /// Errors: a name is too long or empty, the machine has none, a port or the capacity is 0,
-    /// `advertise` is not a host with a port, or no store can be made of `store`.
-    pub(super) fn complete(self) -> Result<Cluster, ConfigError> {
+    /// Errors: a name is too long or empty, the machine has none, a port is 0, or the capacity is 0
+    /// where no calls are relayed, `advertise` is not a host with a port, or no store can be made
+    /// of `store`.
+    pub(super) fn complete(self, relays_calls: bool) -> Result<Cluster, ConfigError> {
         let error = |why: &str| Err(ConfigError::Cluster(why.to_owned()));
         let Some(name) = self.name.or_else(host_name) else {
             return error("needs a `name`: this machine has none");
@@ -154,8 +155,10 @@ impl ClusterFile {
         if [of_node.listen, controllers.listen].contains(&sip.listen) {
             return error("names the address of `sip.listen` in `listen` or in `controllers.listen` as well");
         }
-        if self.capacity == Some(0) {
-            return error("needs a `capacity` above 0: nobody could join");
+        if self.capacity == Some(0) && !relays_calls {
+            return error(
+                "needs a `capacity` above 0: nobody could join. With 0 a machine only relays calls, and needs a section `sip`",
+            );
         }
         let regions = regions(self.region.as_deref(), self.regions)?;
         let pinned = pinned(self.pinned)?;
@@ -231,7 +234,7 @@ mod tests {
             .whole("weir.yaml")
             .map_err(|error| error.to_string())?;
         let cluster = file.cluster.expect("a cluster");
-        cluster.complete().map_err(|error| error.to_string())
+        cluster.complete(false).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -287,6 +290,22 @@ mod tests {
             .sip;
         assert_eq!(sip.listen, SocketAddr::from(([127, 0, 0, 1], 5)));
         assert_eq!(sip.advertise.as_deref(), Some("relay.example:6"));
+    }
+
+    #[test]
+    fn a_machine_that_relays_calls_may_have_no_capacity() {
+        let text = |rest: &str| format!("cluster: {{{FILES}, name: one, capacity: 0}}{rest}");
+        let complete = |text: &str| {
+            let file = File::parse(text).whole("weir.yaml").expect("a file");
+            let relays_calls = file.sip.is_some();
+            file.cluster.expect("a cluster").complete(relays_calls)
+        };
+        assert_eq!(complete(&text("\nsip: {}")).unwrap().capacity, Some(0));
+        let refused = complete(&text("")).unwrap_err().to_string();
+        assert!(
+            refused.contains("`capacity`") && refused.contains("section `sip`"),
+            "{refused}"
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The configuration of SIP proxies' calls.
 
+mod interfaces;
 mod values;
 
 use std::net::{IpAddr, SocketAddr};
@@ -9,6 +10,8 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::ConfigError;
+pub(super) use interfaces::media_interface;
+use interfaces::{Interface, InterfaceFile};
 pub(crate) use values::{Many, Network, PortRange, Seconds};
 
 /// The default address of rtpengine, where proxies look for it.
@@ -27,7 +30,11 @@ pub(crate) struct Sip {
     /// rtpproxy's control protocol.
     pub rtpproxy: Option<Rtpproxy>,
     /// The interfaces for media; this machine's first address when there is none.
+    #[serde(skip)]
     pub interfaces: Vec<Interface>,
+    /// The file's form of them.
+    #[serde(rename = "interfaces")]
+    interface_files: Vec<InterfaceFile>,
     /// The networks that may control it; only this machine when there are none.
     pub allow: Vec<Network>,
     /// Networks of loopback and link-local addresses that parties may have. Otherwise only a party
@@ -78,23 +85,6 @@ pub(crate) struct Rtpproxy {
     pub unix: Option<PathBuf>,
 }
 
-/// An interface for media.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Interface {
-    /// Its name in proxies' requests.
-    #[serde(default = "default_name")]
-    pub name: String,
-    /// An address of this machine.
-    pub address: IpAddr,
-    /// The address that descriptions advertise instead, behind a network address translator.
-    #[serde(default)]
-    pub advertise: Option<IpAddr>,
-    /// The ports to give out.
-    #[serde(default)]
-    pub ports: PortRange,
-}
-
 /// How addresses are learned from packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -128,8 +118,9 @@ pub enum Feature {
 }
 
 impl Sip {
-    /// Completes missing values. `default` is the interface for media when none is named.
-    pub(super) fn complete(mut self, default: impl FnOnce() -> Option<Interface>) -> Result<Self, ConfigError> {
+    /// Completes missing values. `default` is the interface for media when none is named, and has
+    /// the addresses of those that name none.
+    pub(crate) fn complete(mut self, default: impl Fn() -> Option<Interface>) -> Result<Self, ConfigError> {
         if self.ng.is_none() && self.rtpproxy.is_none() {
             self.ng = Some(Ng::default());
         }
@@ -148,6 +139,9 @@ impl Sip {
         if let Some(address) = open.filter(|_| self.allow.is_empty()) {
             return Err(ConfigError::SipForEverybody(*address));
         }
+        let files = std::mem::take(&mut self.interface_files);
+        let named = files.into_iter().map(|file| file.complete(&default));
+        self.interfaces = named.collect::<Result<_, _>>()?;
         if self.interfaces.is_empty() {
             self.interfaces = vec![default().ok_or(ConfigError::SipNowhere)?];
         }
@@ -175,38 +169,6 @@ impl Sip {
     }
 }
 
-impl Interface {
-    /// The one there is when none is named.
-    pub(super) fn default_at(address: IpAddr, advertise: Option<IpAddr>) -> Self {
-        Interface {
-            name: default_name(),
-            address,
-            advertise,
-            ports: PortRange::default(),
-        }
-    }
-}
-
-/// The default interface for media of SIP calls: an address that is bound, or else this machine's
-/// first. Descriptions advertise it by the address that clients are given.
-pub(super) fn media_interface(bind: &[IpAddr], node_ips: &[IpAddr]) -> Option<Interface> {
-    let bound = bind.iter().copied().find(|address| !address.is_unspecified());
-    let own = || {
-        let interfaces = if_addrs::get_if_addrs().ok()?;
-        let mut addresses = interfaces.iter().map(if_addrs::Interface::ip);
-        addresses.find(|address| address.is_ipv4() && !address.is_loopback())
-    };
-    let address = bound.or_else(own)?;
-    let mut advertised = node_ips
-        .iter()
-        .copied()
-        .filter(|other| other.is_ipv4() == address.is_ipv4());
-    Some(Interface::default_at(
-        address,
-        advertised.find(|other| *other != address),
-    ))
-}
-
 impl Default for Sip {
     fn default() -> Self {
         let seconds = |seconds| Seconds(Duration::from_secs(seconds));
@@ -214,6 +176,7 @@ impl Default for Sip {
             ng: None,
             rtpproxy: None,
             interfaces: Vec::new(),
+            interface_files: Vec::new(),
             allow: Vec::new(),
             allow_media: Vec::new(),
             learning: Learning::default(),
@@ -250,10 +213,6 @@ impl From<Feature> for sip::Feature {
             Feature::InjectDtmf => Self::InjectDtmf,
         }
     }
-}
-
-fn default_name() -> String {
-    "default".to_owned()
 }
 
 #[cfg(test)]
@@ -321,6 +280,21 @@ tolerate: [ptime, transcode, T.38, inject-DTMF]
         ] {
             assert_eq!(sip.allows(address.parse().unwrap()), allowed, "{address}");
         }
+    }
+
+    #[test]
+    fn an_interface_without_an_address_is_at_that_of_the_machine() {
+        let sip: Sip = serde_saphyr::from_str("interfaces: [{ports: 31000-31099}]").unwrap();
+        let own = Interface::default_at([192, 0, 2, 1].into(), Some([203, 0, 113, 7].into()));
+        let interfaces = sip.clone().complete(|| Some(own.clone())).unwrap().interfaces;
+        let addresses = (interfaces[0].address, interfaces[0].advertise);
+        assert_eq!(addresses, (own.address, own.advertise));
+        assert_eq!(
+            (interfaces.len(), &interfaces[0].ports),
+            (1, &PortRange(31_000..=31_099))
+        );
+        let refused = sip.complete(|| None).unwrap_err();
+        assert!(matches!(refused, ConfigError::SipNowhere), "{refused}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cluster::{LostReason, RoomStanding};
+use cluster::{LostReason, MediaRecord, RoomStanding};
 use controller::{Controller, TrunkEndReport};
 use operator::cluster as view;
 use southbound::{ControllerId, NodeId};
@@ -104,7 +104,7 @@ impl Coordinator {
                     address: address.to_owned(),
                     region: record.map(|record| record.region.clone()).unwrap_or_default(),
                     load: record.map_or(0, |record| record.load),
-                    capacity: record.map(|record| record.capacity).filter(|capacity| *capacity > 0),
+                    capacity: record.and_then(MediaRecord::known_capacity),
                     draining: record.is_some_and(|record| record.draining),
                     connection,
                     for_s: now.saturating_duration_since(since).as_secs(),

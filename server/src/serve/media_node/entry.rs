@@ -31,6 +31,7 @@ pub(in crate::serve) fn record(
         region: region(cluster),
         capacity: capacity(cluster, config),
         load: 0,
+        calls_only: calls_only(cluster),
         draining: false,
         move_within: move_within(cluster, config),
         oldest,
@@ -55,6 +56,11 @@ pub(super) fn region(cluster: &Cluster) -> String {
 pub(super) fn move_within(cluster: &Cluster, config: &Config) -> u32 {
     let within = cluster.move_within.min(config.drain_timeout * 3 / 4);
     within.as_secs().try_into().unwrap_or(u32::MAX)
+}
+
+/// Whether a node is there for calls of SIP proxies alone.
+pub(super) fn calls_only(cluster: &Cluster) -> bool {
+    cluster.capacity == Some(0)
 }
 
 /// The transports that a node takes.

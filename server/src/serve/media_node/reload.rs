@@ -54,6 +54,7 @@ impl Reload<'_> {
                 let before = record.clone();
                 (record.capacity, record.region) = (capacity, region);
                 record.move_within = move_within;
+                record.calls_only = entry::calls_only(cluster);
                 *record != before
             });
             self.certificates.set_files(cluster.files.clone()).await;
