@@ -34,6 +34,25 @@ VALUES = {
         },
         "media": {"kind": "Deployment", "region": "north", "rtcTcpPort": 0, "useExternalIp": True},
     },
+    "relays alone": {
+        "store": ETCD,
+        "controllers": {"enabled": False},
+        "media": {"enabled": False},
+        "metrics": {"token": "0123456789abcdef", "monitor": True},
+        "sip": {"enabled": True, "proxies": ["10.0.0.0/8", "192.0.2.9"], "useExternalIp": True, "region": "north"},
+    },
+    "all parts": {
+        "store": ETCD,
+        "sip": {
+            "enabled": True,
+            "kind": "Deployment",
+            "proxies": ["10.0.0.0/8"],
+            "ngPort": 0,
+            "rtpproxyPort": 22222,
+            "mediaPorts": "31000-31999",
+            "config": {"sip": {"tolerate": ["ptime"]}},
+        },
+    },
     "media alone": {"store": ETCD, "controllers": {"enabled": False}, "media": {"nodeSelector": {"weir": "media"}}},
     "controllers alone": {"store": ETCD, "media": {"enabled": False}, "controllers": {"disruptionBudget": {"enabled": False}}},
 }
@@ -46,6 +65,9 @@ REFUSED = [
     ({"store": ETCD, "media": {"kind": "StatefulSet"}}, "kind"),
     ({"store": ETCD, "media": {"prot": 1}}, "prot"),
     ({"store": ETCD, "controllers": {"replicas": 0}}, "replicas"),
+    ({"store": ETCD, "sip": {"enabled": True}}, "sip.proxies"),
+    ({"store": ETCD, "sip": {"enabled": True, "proxies": ["10.0.0.1"], "ngPort": 0}}, "ngPort"),
+    ({"store": ETCD, "sip": {"enabled": True, "proxies": ["10.0.0.1"], "capacity": 1}}, "capacity"),
 ]
 
 faults = []
@@ -84,7 +106,9 @@ def compose():
     texts = {name: config["content"] for name, config in configs.items()}
     for name, text in texts.items():
         weir = yaml.safe_load(text)
-        if "rtc" in weir:
+        if "sip" in weir:
+            relay(name, services[name], weir)
+        elif "rtc" in weir:
             # Clients are told of the ports that are inside.
             ports = {f"{port}:{port}{kind}" for port, kind in ((weir["rtc"]["port"], "/udp"), (weir["rtc"]["tcp_port"], ""))}
             expect(ports == set(services[name]["ports"]), name, "publishes other ports than those of its configuration")
@@ -92,6 +116,19 @@ def compose():
         advertised = weir["cluster"].get("controllers", weir["cluster"])["advertise"]
         expect(advertised.startswith(f"{name}:"), name, "advertises another's address")
     return texts
+
+
+def relay(name, service, weir):
+    """Checks a relay of SIP calls: it starts on demand, and is published as its configuration says."""
+    expect(service.get("profiles") == ["sip"], name, "starts without its profile")
+    expect(weir["cluster"]["capacity"] == 0, name, "takes participants, whose ports are not published")
+    expect(weir["cluster"]["sip"]["advertise"].startswith(f"{name}:"), name, "advertises another's address to relays")
+    ng = weir["sip"]["ng"]["listen"].rpartition(":")[2]
+    media = [interface["ports"] for interface in weir["sip"]["interfaces"]]
+    # Proxies are those of the machine alone. Parties are told of the ports that are inside.
+    ports = {f"127.0.0.1:{ng}:{ng}/udp", *(f"{them}:{them}/udp" for them in media)}
+    expect(ports == set(service["ports"]), name, "publishes other ports than those of its configuration")
+    expect("secrets" not in weir["cluster"], name, "a relay has the keys of controllers")
 
 
 def balancer():
@@ -132,7 +169,7 @@ def chart():
         for document in documents:
             text = document.get("stringData", {}).get("weir.yaml")
             if text:
-                texts[f"{document['metadata']['name']} with {name}"] = text.replace("@ADDRESS@", "192.0.2.7")
+                texts[f"{document['metadata']['name']} with {name}"] = text.replace("@ADDRESS@", "192.0.2.7").replace("@IP@", "192.0.2.7")
     return texts
 
 

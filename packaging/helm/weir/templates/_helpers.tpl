@@ -8,7 +8,7 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 
-{{/* Of the pods of a role: (dict "root" $ "role" "media"). */}}
+{{/* Of the pods of a part: (dict "root" $ "role" "media"). Relays of SIP calls are the part "sip". */}}
 {{- define "weir.selector" -}}
 app.kubernetes.io/name: weir
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -68,6 +68,41 @@ cluster:
   advertise: {{ printf "@ADDRESS@:%v" $own.clusterPort | quote }}
 {{- end -}}
 
+{{- define "weir.sipConfig" -}}
+{{- $own := .Values.sip -}}
+{{- if not $own.proxies }}{{ fail "sip.proxies names the proxies that control calls" }}{{ end -}}
+{{- if not (or $own.ngPort $own.rtpproxyPort) }}{{ fail "sip needs an ngPort or an rtpproxyPort" }}{{ end -}}
+# The address of the machine is that of media, too.
+bind: ["@IP@"]
+port: {{ $own.port }}
+rtc:
+  port: {{ $own.rtcPort }}
+  tcp_port: 0
+  use_external_ip: {{ $own.useExternalIp }}
+drain_timeout: {{ int $own.drainTimeout }}
+{{- include "weir.common" . }}
+cluster:
+  {{- include "weir.cluster" . | nindent 2 }}
+  {{- with $own.region }}
+  region: {{ . | quote }}
+  {{- end }}
+  capacity: 0
+  listen: {{ printf "0.0.0.0:%v" $own.clusterPort | quote }}
+  advertise: {{ printf "@ADDRESS@:%v" $own.clusterPort | quote }}
+  sip:
+    listen: {{ printf "0.0.0.0:%v" $own.sipPort | quote }}
+    advertise: {{ printf "@ADDRESS@:%v" $own.sipPort | quote }}
+sip:
+  {{- with $own.ngPort }}
+  ng: {listen: {{ printf "@ADDRESS@:%v" . | quote }}}
+  {{- end }}
+  {{- with $own.rtpproxyPort }}
+  rtpproxy: {listen: {{ printf "@ADDRESS@:%v" . | quote }}}
+  {{- end }}
+  allow: {{ toJson $own.proxies }}
+  interfaces: [{ports: {{ $own.mediaPorts }}}]
+{{- end -}}
+
 {{/* The configuration with more of it: (dict "text" ... "more" ...). */}}
 {{- define "weir.config" -}}
 {{- $own := fromYaml .text -}}
@@ -75,9 +110,10 @@ cluster:
 {{- mustMergeOverwrite $own (deepCopy .more) | toYaml -}}
 {{- end -}}
 
-{{/* The pod of a role: (dict "root" $ "role" "media" "own" .Values.media "address" "status.hostIP"). */}}
+{{/* The pod of a part: (dict "root" $ "role" "media" "own" .Values.media "address" "status.hostIP"). */}}
 {{- define "weir.pod" -}}
 {{- $values := .root.Values -}}
+{{- $isNode := ne .role "controller" -}}
 {{- $image := printf "%s:%s" $values.image.repository ($values.image.tag | default .root.Chart.AppVersion) -}}
 metadata:
   labels:
@@ -94,7 +130,7 @@ spec:
   imagePullSecrets: {{ toJson . }}
   {{- end }}
   automountServiceAccountToken: false
-  {{- if eq .role "media" }}
+  {{- if $isNode }}
   hostNetwork: true
   dnsPolicy: ClusterFirstWithHostNet
   {{- end }}
@@ -133,8 +169,9 @@ spec:
       args:
         - |
           umask 077
+          IP=$ADDRESS
           case "$ADDRESS" in *:*) ADDRESS="[$ADDRESS]" ;; esac
-          sed "s/@ADDRESS@/$ADDRESS/g" /etc/weir/template/weir.yaml >/run/weir/weir.yaml
+          sed "s/@ADDRESS@/$ADDRESS/g; s/@IP@/$IP/g" /etc/weir/template/weir.yaml >/run/weir/weir.yaml
       env:
         - name: ADDRESS
           valueFrom: {fieldRef: {fieldPath: {{ .address }}}}
@@ -149,14 +186,25 @@ spec:
     - name: weir
       image: {{ $image | quote }}
       imagePullPolicy: {{ $values.image.pullPolicy }}
-      args: [{{ .role }}, --config, /run/weir/weir.yaml]
+      args: [{{ ternary "media" "controller" $isNode }}, --config, /run/weir/weir.yaml]
       ports:
         - {name: http, containerPort: {{ .own.port }}, protocol: TCP}
         - {name: cluster, containerPort: {{ .own.clusterPort }}, protocol: TCP}
-        {{- if eq .role "media" }}
+        {{- if $isNode }}
         - {name: rtc, containerPort: {{ .own.rtcPort }}, protocol: UDP}
+        {{- end }}
+        {{- if eq .role "media" }}
         {{- with .own.rtcTcpPort }}
         - {name: rtc-tcp, containerPort: {{ . }}, protocol: TCP}
+        {{- end }}
+        {{- end }}
+        {{- if eq .role "sip" }}
+        - {name: sip, containerPort: {{ .own.sipPort }}, protocol: TCP}
+        {{- with .own.ngPort }}
+        - {name: ng, containerPort: {{ . }}, protocol: UDP}
+        {{- end }}
+        {{- with .own.rtpproxyPort }}
+        - {name: rtpproxy, containerPort: {{ . }}, protocol: UDP}
         {{- end }}
         {{- end }}
       # The store has no part in /livez: a process without it goes on.
@@ -179,8 +227,8 @@ spec:
         timeoutSeconds: 5
         failureThreshold: 2
       {{- else }}
-      # Participants come by the controllers, which know by themselves if a node is there. This holds
-      # back upgrades and evictions.
+      # Participants come by the controllers, and calls by proxies, which know by themselves if a
+      # node is there. This holds back upgrades and evictions.
       readinessProbe:
         httpGet: {path: /readyz, port: http}
         periodSeconds: 5
