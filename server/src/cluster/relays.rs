@@ -11,7 +11,7 @@ mod discovery;
 mod link;
 mod registry;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::sync::Arc;
 

@@ -40,6 +40,10 @@ impl Others {
             RelayEvent::Known(peers) => (PeerEvent::Known(peers), None),
             RelayEvent::Unreached(peer) => (PeerEvent::Unreached(peer), None),
             RelayEvent::Joined(peer, link) => {
+                // The tasks of two connections are not in the order of their numbers.
+                if self.links.get(&peer).is_some_and(|later| later.id > link.id) {
+                    return None;
+                }
                 self.links.insert(peer, link);
                 (PeerEvent::Joined(peer), None)
             }
@@ -50,6 +54,7 @@ impl Others {
             }
             RelayEvent::Said(peer, id, message) => {
                 let link = self.links.get(&peer).filter(|link| link.id == id)?;
+                link.taken();
                 (PeerEvent::Said(peer, message), Some(link.clone()))
             }
         })

@@ -42,13 +42,16 @@ pub(super) async fn serve(listener: TcpListener, context: Context) {
             let entered = async {
                 let (mut stream, name) = shake_hands(stream, from, &context).await?;
                 let peer = link::greet(&mut stream, context.own).await?;
+                let first = link::confirmation(&mut stream).await?;
                 let place = context.registry.enter(peer, &name, false)?;
-                Ok((stream, peer, name, place))
+                Ok((stream, (peer, name), first, place))
             };
             let entered = entered.await;
             drop(handshake);
             match entered {
-                Ok((stream, peer, name, place)) => link::run(stream, peer, &name, place, &context).await,
+                Ok((stream, (peer, name), first, place)) => {
+                    link::run(stream, (peer, &name), first, place, &context).await;
+                }
                 Err(why) => {
                     debug!(%from, ?why, "a connection of a relay of calls is refused");
                     context.counts.failed(why);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sip::PeerMessage;
 use southbound::NodeId;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
@@ -43,7 +44,9 @@ pub(super) async fn keep(peer: NodeId, mut address: watch::Receiver<Option<Strin
         };
         if !context.registry.is_linked(peer) {
             match connect(&known, peer, &context).await {
-                Ok((stream, name, place)) => link::run(stream, peer, &name, place, &context).await,
+                Ok((stream, name, place)) => {
+                    link::run(stream, (peer, &name), PeerMessage::Ping, place, &context).await;
+                }
                 Err(why) => {
                     debug!(address = known, ?why, "another relay of calls cannot be reached");
                     context.counts.failed(why);

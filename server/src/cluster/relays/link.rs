@@ -28,6 +28,10 @@ pub(crate) const ANSWER_LEN_MAX: usize = MESSAGE_LEN_MAX - (1 << 10);
 /// Messages that wait for the connection. A machine with more is disconnected.
 const MESSAGES_MAX: usize = 8_192;
 
+/// Messages of one machine that wait for the task of calls. With more it waits itself, and those of
+/// the others are next.
+pub(super) const INCOMING_MAX: usize = 64;
+
 /// How long the other end may take for its hello.
 const HELLO_MAX: Duration = Duration::from_secs(2);
 
@@ -47,6 +51,8 @@ pub(crate) struct Link {
     is_full: Arc<Notify>,
     /// Requests of that machine that may be on their way here.
     places: Arc<Semaphore>,
+    /// Messages of that machine that may wait for the task of calls.
+    incoming: Arc<Semaphore>,
 }
 
 impl Link {
@@ -57,6 +63,7 @@ impl Link {
             messages,
             is_full: Arc::default(),
             places: Arc::new(Semaphore::new(PASSED_MAX)),
+            incoming: Arc::new(Semaphore::new(INCOMING_MAX)),
         };
         (link, outgoing)
     }
@@ -66,6 +73,11 @@ impl Link {
         if let Err(mpsc::error::TrySendError::Full(_)) = self.messages.try_send(message) {
             self.is_full.notify_one();
         }
+    }
+
+    /// A message of that machine waits no longer.
+    pub(crate) fn taken(&self) {
+        self.incoming.add_permits(1);
     }
 
     /// A place for a request of that machine; `None` if it has as many as it may have.
@@ -98,12 +110,22 @@ where
     }
 }
 
-/// Carries messages both ways until the connection ends. `closed` resolves when another one has
-/// replaced it.
+/// The first message of the machine that has made a connection. It comes at once, unless that
+/// machine was looking for another one: one that has started again has another id at its address.
+///
+/// Errors: the machine sends something else, or nothing.
+pub(super) async fn confirmation(stream: &mut (impl AsyncRead + Unpin)) -> Result<PeerMessage, PeerFailure> {
+    timeout(HELLO_MAX, read(stream))
+        .await
+        .map_err(|_| PeerFailure::Silent)?
+}
+
+/// Carries messages both ways until the connection ends. `first` has come already. `closed`
+/// resolves when another connection has replaced this one.
 pub(super) async fn run<S>(
     stream: S,
-    peer: NodeId,
-    name: &str,
+    (peer, name): (NodeId, &str),
+    first: PeerMessage,
     (place, closed): (Place, oneshot::Receiver<()>),
     context: &Context,
 ) where
@@ -111,16 +133,22 @@ pub(super) async fn run<S>(
 {
     let id = place.id;
     let (link, outgoing) = Link::new(id);
-    let is_full = link.is_full.clone();
+    let (is_full, incoming) = (link.is_full.clone(), link.incoming.clone());
     let _open = context.counts.open();
     info!(name, peer = peer.0, "connected to another relay of calls");
     // An error means that the process ends, here and below.
     if context.events.send(RelayEvent::Joined(peer, link)).await.is_err() {
         return;
     }
+    let sender = Sender {
+        from: (peer, id),
+        incoming,
+        context,
+    };
+    sender.pass_on(first).await;
     let (reading, writing) = tokio::io::split(stream);
     let why = tokio::select! {
-        why = receive(reading, (peer, id), context) => why,
+        why = receive(reading, &sender) => why,
         why = send(writing, outgoing) => why,
         Ok(()) = closed => PeerFailure::Twice,
         () = is_full.notified() => PeerFailure::Slow,
@@ -135,16 +163,39 @@ pub(super) async fn run<S>(
     drop(place);
 }
 
-async fn receive(stream: impl AsyncRead + Unpin, (peer, id): (NodeId, LinkId), context: &Context) -> PeerFailure {
+/// The messages of a machine on their way to the task of calls.
+struct Sender<'a> {
+    from: (NodeId, LinkId),
+    incoming: Arc<Semaphore>,
+    context: &'a Context,
+}
+
+impl Sender<'_> {
+    /// Passes a message on, once fewer than [`INCOMING_MAX`] wait. Returns whether there is
+    /// somebody to read it.
+    async fn pass_on(&self, message: PeerMessage) -> bool {
+        if message == PeerMessage::Ping {
+            return true;
+        }
+        let Ok(place) = self.incoming.acquire().await else {
+            return false;
+        };
+        // The task gives it back.
+        place.forget();
+        let (peer, id) = self.from;
+        let said = RelayEvent::Said(peer, id, message);
+        self.context.events.send(said).await.is_ok()
+    }
+}
+
+async fn receive(stream: impl AsyncRead + Unpin, sender: &Sender<'_>) -> PeerFailure {
     let mut stream = BufReader::new(stream);
     loop {
         match timeout(SILENCE_MAX, read(&mut stream)).await {
             Err(_) => return PeerFailure::Silent,
             Ok(Err(why)) => return why,
-            Ok(Ok(PeerMessage::Ping)) => {}
             Ok(Ok(message)) => {
-                let said = RelayEvent::Said(peer, id, message);
-                if context.events.send(said).await.is_err() {
+                if !sender.pass_on(message).await {
                     return PeerFailure::Broken;
                 }
             }

@@ -10,8 +10,8 @@ use tokio::sync::oneshot;
 
 use crate::metrics::relay_peers::PeerFailure;
 
-/// A connection among all that this process had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A connection among all that this process had. A later one has a greater number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LinkId(u64);
 
 /// The connections that there are.

@@ -28,17 +28,17 @@ use crate::os::{clock, tcp};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A store, and the certificates of a cluster.
-struct World {
+pub(crate) struct World {
     authority: Authority,
     directory: PathBuf,
     store: Arc<Memory>,
 }
 
 /// A machine that runs.
-struct Machine {
-    node: NodeId,
+pub(crate) struct Machine {
+    pub(crate) node: NodeId,
     address: String,
-    relays: Relays,
+    pub(crate) relays: Relays,
     counts: PeerCounts,
 }
 
@@ -49,7 +49,7 @@ impl Drop for World {
 }
 
 impl World {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static WORLDS: AtomicU32 = AtomicU32::new(0);
         let nth = WORLDS.fetch_add(1, Ordering::Relaxed);
         let directory = std::env::temp_dir().join(format!("weir-relays-{}-{nth}", std::process::id()));
@@ -76,7 +76,7 @@ impl World {
     }
 
     /// Starts a machine, which the store knows from then on.
-    async fn machine(&self, node: u64) -> Machine {
+    pub(crate) async fn machine(&self, node: u64) -> Machine {
         let listener = tcp::bind(([127, 0, 0, 1], 0).into()).unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let (node, counts) = (NodeId(node), PeerCounts::default());
@@ -109,7 +109,12 @@ impl World {
     }
 
     /// A connection to a machine, by a peer with these roles.
-    async fn raw(&self, machine: &Machine, name: &str, roles: &[Role]) -> std::io::Result<TlsStream<TcpStream>> {
+    pub(crate) async fn raw(
+        &self,
+        machine: &Machine,
+        name: &str,
+        roles: &[Role],
+    ) -> std::io::Result<TlsStream<TcpStream>> {
         let stream = TcpStream::connect(&machine.address).await?;
         let role = ServerName::try_from(Role::Sip.name()).unwrap();
         let tls = self.tls(name, roles);
@@ -149,17 +154,21 @@ impl Machine {
     }
 
     async fn until_counted(&self, why: PeerFailure, count: u64) {
+        self.until_counted_at_least(why, count).await;
+        assert_eq!(self.counts.count(why), count, "{why:?}");
+    }
+
+    async fn until_counted_at_least(&self, why: PeerFailure, count: u64) {
         let counted = async {
             while self.counts.count(why) < count {
                 sleep(Duration::from_millis(10)).await;
             }
         };
         timeout(PATIENCE, counted).await.expect("counted in time");
-        assert_eq!(self.counts.count(why), count, "{why:?}");
     }
 }
 
-fn framed(body: &[u8]) -> Vec<u8> {
+pub(crate) fn framed(body: &[u8]) -> Vec<u8> {
     [&(body.len() as u32).to_be_bytes(), body].concat()
 }
 
@@ -168,7 +177,12 @@ fn hello(version: u32, node: u64) -> Vec<u8> {
     framed(&PeerMessage::Hello { version, node }.encode())
 }
 
-fn ask(question: u64) -> PeerMessage {
+/// A hello, and the first message after it.
+pub(crate) fn opening(node: u64) -> Vec<u8> {
+    [hello(PEER_VERSION, node), framed(&PeerMessage::Ping.encode())].concat()
+}
+
+pub(crate) fn ask(question: u64) -> PeerMessage {
     PeerMessage::Ask {
         question,
         call: b"x"[..].into(),
@@ -230,6 +244,34 @@ async fn a_machine_that_is_away_is_reported_and_found_when_it_is_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_outlives_the_search_for_an_earlier_process_of_its_machine() {
+    let world = World::new();
+    let mut first = world.machine(1).await;
+    let mut second = world.machine(2).await;
+    let ((_, to_second), (_, to_first)) = tokio::join!(first.joined(), second.joined());
+    // The record of a process that was killed stays until its lease is over.
+    for earlier in [3, 4] {
+        world.enter(NodeId(earlier), &second.address).await;
+    }
+    first.until_counted_at_least(PeerFailure::Identity, 4).await;
+    to_second.send(ask(1));
+    to_first.send(ask(2));
+    let told = |event| match event {
+        RelayEvent::Known(_) | RelayEvent::Unreached(_) => None,
+        RelayEvent::Said(_, _, message) => Some(message),
+        other => panic!("{other:?}"),
+    };
+    for (machine, message) in [(&mut second, ask(1)), (&mut first, ask(2))] {
+        let said = loop {
+            if let Some(said) = told(machine.event().await) {
+                break said;
+            }
+        };
+        assert_eq!(said, message);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn peers_that_are_no_relays_are_refused() {
     let world = World::new();
     let machine = world.machine(1).await;
@@ -263,7 +305,7 @@ async fn a_message_that_cannot_be_read_ends_its_connection() {
         (PeerFailure::Malformed, framed(&ask(1).encode())),
         (PeerFailure::Malformed, (1_u32 << 30).to_be_bytes().to_vec()),
         (PeerFailure::Version, hello(PEER_VERSION + 1, 9)),
-        (PeerFailure::Identity, hello(PEER_VERSION, 1)),
+        (PeerFailure::Identity, opening(1)),
     ];
     for (nth, (why, opening)) in openings.into_iter().enumerate() {
         let before = machine.counts.count(why);
@@ -279,7 +321,7 @@ async fn a_message_that_cannot_be_read_ends_its_connection() {
     for junk in [framed(b"\x0a\xff"), vec![0xff; 4]] {
         let before = machine.counts.count(PeerFailure::Malformed);
         let mut stream = connect().await.unwrap();
-        stream.write_all(&hello(PEER_VERSION, 9)).await.unwrap();
+        stream.write_all(&opening(9)).await.unwrap();
         stream.write_all(&junk).await.unwrap();
         closed(stream).await;
         machine.until_counted(PeerFailure::Malformed, before + 1).await;
@@ -292,7 +334,7 @@ async fn a_peer_that_falls_silent_or_reads_nothing_is_disconnected() {
     let world = World::new();
     let mut machine = world.machine(1).await;
     let mut silent = world.raw(&machine, "silent", &[Role::Sip]).await.unwrap();
-    silent.write_all(&hello(PEER_VERSION, 9)).await.unwrap();
+    silent.write_all(&opening(9)).await.unwrap();
     let (peer, _link) = machine.joined().await;
     let began = clock::now();
     assert_eq!(machine.left().await, peer);
@@ -300,7 +342,7 @@ async fn a_peer_that_falls_silent_or_reads_nothing_is_disconnected() {
     machine.until_counted(PeerFailure::Silent, 1).await;
 
     let mut deaf = world.raw(&machine, "deaf", &[Role::Sip]).await.unwrap();
-    deaf.write_all(&hello(PEER_VERSION, 10)).await.unwrap();
+    deaf.write_all(&opening(10)).await.unwrap();
     let (_, link) = machine.joined().await;
     let began = clock::now();
     // More than all buffers take.
@@ -317,10 +359,10 @@ async fn a_machine_cannot_take_the_id_of_another() {
     let world = World::new();
     let mut machine = world.machine(1).await;
     let mut honest = world.raw(&machine, "honest", &[Role::Sip]).await.unwrap();
-    honest.write_all(&hello(PEER_VERSION, 9)).await.unwrap();
+    honest.write_all(&opening(9)).await.unwrap();
     let (peer, link) = machine.joined().await;
     let mut thief = world.raw(&machine, "thief", &[Role::Sip]).await.unwrap();
-    thief.write_all(&hello(PEER_VERSION, 9)).await.unwrap();
+    thief.write_all(&opening(9)).await.unwrap();
     closed(thief).await;
     machine.until_counted(PeerFailure::Identity, 1).await;
     honest.write_all(&framed(&ask(5).encode())).await.unwrap();
