@@ -82,6 +82,7 @@ struct Values {
     sip: Option<Stats>,
     is_read: bool,
     sip_denied: u64,
+    sip_proxy_full: u64,
     /// The certificates of HTTPS.
     certificates: Option<Certificates>,
     /// Requests between controllers, in a cluster.
@@ -192,6 +193,11 @@ impl Metrics {
         self.values().sip_denied += 1;
     }
 
+    /// Counts a datagram of a SIP proxy that has as many as may wait.
+    pub(crate) fn sip_proxy_full(&self) {
+        self.values().sip_proxy_full += 1;
+    }
+
     /// Counts a client that was closed because it did not read.
     pub(crate) fn slow_client(&self) {
         self.values().slow_clients += 1;
@@ -243,7 +249,12 @@ impl Metrics {
         let mut values = self.values();
         values.is_read = true;
         if let Some(stats) = &values.sip {
-            sip::write_sip(stats, values.sip_denied, &values.control_closed, &mut text);
+            sip::write_sip(
+                stats,
+                (values.sip_denied, values.sip_proxy_full),
+                &values.control_closed,
+                &mut text,
+            );
         }
         if let Some(certificates) = &values.certificates {
             tls::write(certificates, clock::unix(), &mut text);

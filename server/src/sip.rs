@@ -16,6 +16,7 @@ mod notify;
 mod others;
 mod requests;
 mod saver;
+mod shares;
 mod streams;
 mod task;
 mod thread;

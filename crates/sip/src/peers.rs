@@ -9,7 +9,8 @@
 //! Two machines may be about to begin one call. Each says so before it asks, so at least one of
 //! them learns of the other. The lower id goes on, and the higher one passes its requests there. A
 //! machine that does not answer counts as one without the call after
-//! [`ASK_MAX`](crate::limits::ASK_MAX), and is not waited for until it says anything again.
+//! [`ASK_MAX`](crate::limits::ASK_MAX), and is not waited for until it answers something again.
+//! Questions of its own are no answers: a machine that only asks would cost each call that time.
 
 mod held;
 mod hints;
@@ -219,7 +220,6 @@ impl Peers {
     /// A machine asks for a call, which this one has or not.
     pub(crate) fn asked(&mut self, peer: NodeId, ask: (u64, &CallName, bool), has: bool, turn: &mut Turn<'_>) {
         let (question, call, begins) = ask;
-        self.heard(peer);
         turn.counters.count(Counter::PeerAsked);
         let is_beginning = self.begins(call);
         let gives_way = !has && is_beginning && begins && peer < self.own;
@@ -325,7 +325,7 @@ impl Peers {
         }
     }
 
-    /// The machine is alive.
+    /// The machine is alive and answers.
     fn heard(&mut self, peer: NodeId) {
         self.joined.entry(peer).and_modify(|is_silent| *is_silent = false);
     }

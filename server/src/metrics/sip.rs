@@ -9,8 +9,9 @@ use super::rtpengine;
 use super::sip_stats::Stats;
 use super::text::Text;
 
-/// The families of all calls together, with the number of requests that were denied.
-pub(crate) fn write_sip(stats: &Stats, denied: u64, closed: &BTreeMap<Closed, u64>, text: &mut Text) {
+/// The families of all calls together, with the numbers of requests that were denied, and of those
+/// whose proxy had too many.
+pub(crate) fn write_sip(stats: &Stats, (denied, full): (u64, u64), closed: &BTreeMap<Closed, u64>, text: &mut Text) {
     let name = "weir_sip";
     text.family(
         name,
@@ -21,6 +22,7 @@ pub(crate) fn write_sip(stats: &Stats, denied: u64, closed: &BTreeMap<Closed, u6
         text.sample("weir_sip_total", &[("reason", counter.name())], value);
     }
     text.sample("weir_sip_total", &[("reason", "control_denied")], denied);
+    text.sample("weir_sip_total", &[("reason", "proxy_full")], full);
     let name = "weir_sip_control_connections_closed";
     text.family(
         name,

@@ -54,6 +54,11 @@ impl Access {
         self.metrics.control_closed(why);
     }
 
+    /// Counts a datagram of a proxy that has as many as may wait.
+    pub(super) fn crowded(&self) {
+        self.metrics.sip_proxy_full();
+    }
+
     /// Whether this address may control calls. A denied one is counted, and gets no answer.
     pub(crate) fn admits(&self, from: IpAddr) -> bool {
         let allowed = self.config.allows(from);

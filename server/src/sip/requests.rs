@@ -7,6 +7,7 @@ use tokio::net::UdpSocket;
 use tokio::sync::{mpsc, oneshot};
 
 use super::others::PassedBack;
+use super::shares::Share;
 
 /// In which form a proxy speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub(super) struct ControlMessage {
     pub(super) from: Option<IpAddr>,
     pub(super) message: Vec<u8>,
     pub(super) reply_to: ReplyTo,
+    /// Its place among those of its proxy, if it has one.
+    pub(super) _share: Option<Share>,
 }
 
 /// A question for the task.
@@ -57,19 +60,7 @@ pub(crate) struct Handle(pub(super) mpsc::Sender<ProxyRequest>);
 
 impl Handle {
     /// Passes on a proxy's request.
-    pub(crate) async fn ask(
-        &self,
-        protocol: Protocol,
-        from: Option<IpAddr>,
-        message: Vec<u8>,
-        reply_to: ReplyTo,
-    ) -> Result<(), Gone> {
-        let asked = ControlMessage {
-            protocol,
-            from,
-            message,
-            reply_to,
-        };
+    pub(super) async fn ask(&self, asked: ControlMessage) -> Result<(), Gone> {
         self.0.send(ProxyRequest::Request(asked)).await.map_err(|_| Gone)
     }
 
@@ -96,8 +87,14 @@ impl Handle {
     /// Passes on a proxy's request, and waits for what is answered, if anything is.
     pub(crate) async fn answer(&self, protocol: Protocol, from: Option<IpAddr>, message: Vec<u8>) -> Option<Arc<[u8]>> {
         let (answer, answered) = oneshot::channel();
-        let asked = self.ask(protocol, from, message, ReplyTo::Waiting(answer)).await;
-        asked.ok()?;
+        let asked = ControlMessage {
+            protocol,
+            from,
+            message,
+            reply_to: ReplyTo::Waiting(answer),
+            _share: None,
+        };
+        self.ask(asked).await.ok()?;
         answered.await.ok()
     }
 }
