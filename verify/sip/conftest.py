@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.cable import Cable
+from support.cluster import Cluster
 from support.namespaces import Unavailable
 from support.network import Network
 from support.process import program
@@ -44,6 +45,18 @@ def world(request, tmp_path_factory) -> World:
         world.switch = place if chosen in SWITCHES else None
         stack.callback(world.stop)
         yield world
+
+
+@pytest.fixture(scope="session")
+def cluster(request, tmp_path_factory) -> Cluster:
+    """Three relays that are one cluster, for all tests that need one."""
+    if request.config.getoption("relay") != "weir":
+        pytest.skip("nothing was tested: this relay is no cluster")
+    if not program("etcd"):
+        pytest.skip("nothing was tested: not installed: etcd (Debian: apt-get install etcd-server)")
+    running = Cluster(tmp_path_factory.mktemp("cluster"), Network.find())
+    yield running
+    running.stop()
 
 
 def _place(stack: ExitStack, chosen: str, folder: Path) -> Cable | Switch | None:

@@ -9,22 +9,10 @@ import pytest
 
 from support import ng
 from support.cluster import Cluster, Machine, media, phones
-from support.network import Network
-from support.process import program, wait_until
+from support.process import wait_until
 
 _calls = itertools.count()
 UNKNOWN = "Unknown call-id"
-
-
-@pytest.fixture(scope="module")
-def cluster(request, tmp_path_factory) -> Cluster:
-    if request.config.getoption("relay") != "weir":
-        pytest.skip("nothing was tested: this relay is no cluster")
-    if not program("etcd"):
-        pytest.skip("nothing was tested: not installed: etcd (Debian: apt-get install etcd-server)")
-    running = Cluster(tmp_path_factory.mktemp("cluster"), Network.find())
-    yield running
-    running.stop()
 
 
 @pytest.fixture

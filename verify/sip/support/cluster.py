@@ -56,6 +56,10 @@ sip:
   learning_window: 0.5
 """
 
+    def control(self) -> str:
+        """Its address for Kamailio's module rtpengine."""
+        return f"udp:{self.address}:{NG_PORT}"
+
     def start(self) -> None:
         command = [binary(), self._role, "--config", self._folder / f"{self._name}.yaml", "--node-ip", self.address]
         self.process = Process(command, self._folder / f"{self._name}.log")

@@ -54,7 +54,7 @@ class World:
         self._groups += 1
         folder = self._folder / f"{self._groups}"
         folder.mkdir()
-        return Calls(self, group, folder)
+        return Calls(self.network, group, folder)
 
     def complaints(self) -> list[str]:
         return [line for proxy in self.proxies for line in proxy.complaints()]
@@ -102,8 +102,8 @@ class Conversation:
 class Calls:
     """A group on its way."""
 
-    def __init__(self, world: World, group: Group, folder: Path) -> None:
-        self._network = world.network
+    def __init__(self, network: Network, group: Group, folder: Path) -> None:
+        self._network = network
         self._group = group
         self._folder = folder
         self._sipps: list[Sipp] = []
