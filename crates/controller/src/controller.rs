@@ -273,6 +273,9 @@ impl Controller {
         };
         let result = act(room, &mut ctx);
         room.settle(&mut ctx);
+        if self.unsaved.is_none() {
+            room.forget_changes();
+        }
         Some(result)
     }
 

@@ -282,5 +282,7 @@ counting::counters! {
         NoMediaNode = "participant_no_media_node",
         /// A participant that was sent to another media node, as its own drains.
         MovedParticipant = "participant_moved",
+        /// Times that the way of a track to other nodes was worked out.
+        TrunkNeeds = "trunk_needs",
     }
 }

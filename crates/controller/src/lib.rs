@@ -82,6 +82,7 @@ pub use request::{
     UpdateMetadata, UpdateSubscription, UpdateTrackPermissions, UpdateVideoTrack,
 };
 pub use room::data::{DATA_TRACK, LOSSY, RELIABLE};
+pub use room::roster::ParticipantChanges;
 pub use room::takeover::SavedRoom;
 pub use room::trunking::{SavedTrunking, TrunkEndReport, TrunkReport};
 pub use room_event::{Publisher, RoomChange, RoomEvent};

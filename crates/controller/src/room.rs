@@ -28,7 +28,7 @@ use self::lifetime::Lifetime;
 use self::membership::protocols::Protocols;
 use self::profile::RoomProfile;
 use self::publishing::Publications;
-use self::roster::Roster;
+use self::roster::{ParticipantChanges, Roster};
 use self::speaking::Speaking;
 use self::subscribing::Subscribers;
 use self::updates::Updates;
@@ -70,6 +70,16 @@ impl Room {
 
     pub(crate) fn roster(&self) -> &Roster {
         &self.roster
+    }
+
+    /// The participants that may have changed since this was last called, or all of them.
+    pub(crate) fn take_changes(&mut self, is_everybody: bool) -> ParticipantChanges {
+        self.roster.take_changes(is_everybody)
+    }
+
+    /// Nobody saves the room.
+    pub(crate) fn forget_changes(&mut self) {
+        self.roster.forget_changes();
     }
 
     pub(crate) fn profile(&self) -> &RoomProfile {

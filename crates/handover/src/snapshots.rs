@@ -2,6 +2,8 @@
 //!
 //! A snapshot has a part of the room itself, one of each participant, and those of front ends.
 
+mod kept;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,9 +12,11 @@ use std::time::{Duration, Instant};
 
 use cluster::Part;
 use cluster::seal::Sealer;
-use controller::{Controller, SavedParticipant, SavedRoom};
+use controller::{Controller, ParticipantChanges, SavedParticipant, SavedRoom};
 use serde::Serialize;
 use southbound::{NodeId, RoomContent};
+
+use kept::{Kept, PartHashes};
 
 /// How long changes are gathered before they are saved.
 const GATHER: Duration = Duration::from_millis(20);
@@ -33,8 +37,10 @@ const PARTICIPANT: &str = "PA_";
 #[derive(Debug)]
 pub struct Snapshots {
     sealer: Sealer,
-    /// By room: each part at each node, with a hash of its content.
-    kept: BTreeMap<Arc<str>, PartHashes>,
+    /// By room: the parts that nodes have.
+    kept: BTreeMap<Arc<str>, Kept>,
+    /// Participants that were written, to be compared with what nodes have.
+    written: u64,
     /// By room: the parts of front ends.
     keepsakes: BTreeMap<Arc<str>, Keepsakes>,
     /// Rooms with changed parts of front ends, which are saved first.
@@ -49,8 +55,6 @@ pub struct Snapshots {
     /// Saving has a rest until then.
     rest: Option<Instant>,
 }
-
-type PartHashes = BTreeMap<(NodeId, Arc<str>), u64>;
 
 type Keepsakes = BTreeMap<Arc<str>, Arc<[u8]>>;
 
@@ -100,6 +104,7 @@ impl Snapshots {
         Self {
             sealer,
             kept: BTreeMap::new(),
+            written: 0,
             keepsakes: BTreeMap::new(),
             urgent: BTreeSet::new(),
             changed: VecDeque::new(),
@@ -196,22 +201,17 @@ impl Snapshots {
     /// The messages that bring the parts of one room at its nodes to what it is now. A room on no
     /// node is kept by a spare one.
     pub fn save(&mut self, rooms: &mut Controller, room: &Arc<str>, spare: &[NodeId]) -> Vec<ToRoom> {
-        let takeover = rooms.takeover();
+        let mut takeover = rooms.takeover();
         let saved = takeover.room(room);
         let keepsakes = self.keepsakes.get(room);
         if saved.is_none() && keepsakes.is_none() && !self.kept.contains_key(room) {
             return Vec::new();
         }
-        let participants = takeover.participants(room);
-        let kept = self.kept.entry(room.clone()).or_default();
-        let mut nodes: Vec<_> = participants
-            .iter()
-            .map(|participant| NodeId(participant.node))
-            .collect();
-        nodes.sort_unstable();
-        nodes.dedup();
+        let mut kept = self.kept.remove(room).unwrap_or_default();
+        let mut nodes: Vec<_> = takeover.nodes(room).into_iter().collect();
         if nodes.is_empty() {
-            let before = kept.keys().map(|(node, _)| *node).find(|node| spare.contains(node));
+            let mut before = kept.shared.keys().map(|(_, node)| *node);
+            let before = before.find(|node| spare.contains(node));
             nodes.extend(before.or_else(|| spare.get(hash(room.as_bytes()) as usize % spare.len().max(1)).copied()));
         }
         let whole: Option<Arc<[u8]>> = saved.map(|saved| written(&saved).into());
@@ -220,54 +220,99 @@ impl Snapshots {
         let of_front_ends = keepsakes.into_iter().flatten();
         let of_front_ends = of_front_ends.map(|(name, content)| (name.clone(), content.clone()));
         let of_all: Vec<_> = of_front_ends.chain(whole).collect();
-        let of_all = nodes.iter().flat_map(|node| {
-            let parts = of_all.iter();
-            parts.map(|(name, content)| (*node, name.clone(), content.clone()))
-        });
-        let of_people = participants.iter().map(|participant| {
-            let name = Arc::from(participant.sid.as_str());
-            (NodeId(participant.node), name, written(participant).into())
-        });
-        let mut before = std::mem::take(kept);
+        let changes = takeover.take_changes(room, !kept.is_compared);
         let mut messages = Vec::new();
-        for (node, part, content) in of_all.chain(of_people) {
-            let hash = hash(&content);
-            let key = (node, part);
-            if before.remove(&key) != Some(hash) {
-                match self.sealer.seal(room, &key.1, &content) {
-                    Ok(blob) => messages.push((
-                        room.clone(),
-                        node,
-                        RoomContent::Save {
-                            part: key.1.clone(),
-                            blob: blob.into(),
-                        },
-                    )),
-                    Err(error) => self.flaws.push(Flaw::new(room, &key.1, "is not kept", &error)),
-                }
-            }
-            kept.insert(key, hash);
-        }
-        let forgotten = before.into_keys();
-        messages.extend(forgotten.map(|(node, part)| (room.clone(), node, RoomContent::Forget { part })));
-        if kept.is_empty() {
-            self.kept.remove(room);
+        self.save_shared(room, &mut kept, &nodes, &of_all, &mut messages);
+        self.save_people(room, &mut kept, changes, &mut messages);
+        kept.is_compared = true;
+        if !kept.is_empty() {
+            self.kept.insert(room.clone(), kept);
         }
         self.saved.push(room.clone());
         messages
     }
 
+    /// The parts that all nodes of a room have.
+    fn save_shared(
+        &mut self,
+        room: &Arc<str>,
+        kept: &mut Kept,
+        nodes: &[NodeId],
+        parts: &[(Arc<str>, Arc<[u8]>)],
+        messages: &mut Vec<ToRoom>,
+    ) {
+        let mut before = std::mem::take(&mut kept.shared);
+        for node in nodes {
+            for (part, content) in parts {
+                let (key, hash) = ((part.clone(), *node), hash(content));
+                if before.remove(&key) != Some(hash) {
+                    self.seal(room, *node, part, content, messages);
+                }
+                kept.shared.insert(key, hash);
+            }
+        }
+        let forgotten = before.into_keys();
+        messages.extend(forgotten.map(|(part, node)| (room.clone(), node, RoomContent::Forget { part })));
+    }
+
+    /// The parts of the participants that may have changed.
+    fn save_people(
+        &mut self,
+        room: &Arc<str>,
+        kept: &mut Kept,
+        changes: ParticipantChanges,
+        messages: &mut Vec<ToRoom>,
+    ) {
+        let mut gone: BTreeSet<Arc<str>> = changes.gone.iter().map(|sid| Arc::from(sid.as_str())).collect();
+        if changes.is_everybody {
+            gone.extend(kept.people().cloned());
+        }
+        for participant in &changes.participants {
+            let (part, node) = (Arc::from(participant.sid.as_str()), NodeId(participant.node));
+            let content = written(participant);
+            self.written += 1;
+            gone.remove(&part);
+            let (is_new, others) = kept.set_person(&part, node, hash(&content));
+            if is_new {
+                self.seal(room, node, &part, &content, messages);
+            }
+            for other in others {
+                messages.push((room.clone(), other, RoomContent::Forget { part: part.clone() }));
+            }
+        }
+        for part in gone {
+            for node in kept.remove_person(&part) {
+                messages.push((room.clone(), node, RoomContent::Forget { part: part.clone() }));
+            }
+        }
+    }
+
+    fn seal(&mut self, room: &Arc<str>, node: NodeId, part: &Arc<str>, content: &[u8], messages: &mut Vec<ToRoom>) {
+        match self.sealer.seal(room, part, content) {
+            Ok(blob) => {
+                let (part, blob) = (part.clone(), blob.into());
+                messages.push((room.clone(), node, RoomContent::Save { part, blob }));
+            }
+            Err(error) => self.flaws.push(Flaw::new(room, part, "is not kept", &error)),
+        }
+    }
+
+    /// How many participants were written so far, to be compared with what nodes have.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
     /// A node is told everything of a room again.
     pub fn forget_node(&mut self, room: &str, node: NodeId) {
         if let Some(kept) = self.kept.get_mut(room) {
-            kept.retain(|(at, _), _| *at != node);
+            kept.forget_node(node);
         }
     }
 
     /// Whether a node is to have a part of a room.
     pub fn has(&self, room: &str, node: NodeId, part: &Arc<str>) -> bool {
         let kept = self.kept.get(room);
-        kept.is_some_and(|kept| kept.contains_key(&(node, part.clone())))
+        kept.is_some_and(|kept| kept.has(node, part))
     }
 
     /// Nothing of the room is kept any more, or it is another controller's.
@@ -299,7 +344,7 @@ impl Snapshots {
                 }
             };
             match read {
-                Ok(()) => drop(opened.hashes.insert((*node, name.clone()), hash(&content))),
+                Ok(()) => drop(opened.hashes.insert((name.clone(), *node), hash(&content))),
                 Err(error) => self.flaws.push(Flaw::new(room, name, "cannot be read", &error)),
             }
         }

@@ -1,6 +1,6 @@
 //! Participants that one controller saves and another goes on with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,6 +10,7 @@ use super::{Connection, Controller};
 use crate::ids::ParticipantRef;
 use crate::limits::{PARTICIPANTS_MAX, ROOMS_MAX};
 use crate::participant::Participant;
+use crate::room::roster::ParticipantChanges;
 use crate::room::takeover::{self, SavedRoom};
 use crate::saved::{RestoreError, SavedParticipant};
 use crate::{ConnectionId, EndCause, EndReason, Event, Output};
@@ -53,6 +54,18 @@ impl Takeover<'_> {
     /// A room without its participants, in a form that another controller can go on with.
     pub fn room(&self, room: &str) -> Option<SavedRoom> {
         self.0.named(room).map(takeover::save)
+    }
+
+    /// The participants of a room that may have changed since this was last called, or all of them,
+    /// in that form.
+    pub fn take_changes(&mut self, room: &str, is_everybody: bool) -> ParticipantChanges {
+        let room = self.0.by_name.get(room).and_then(|key| self.0.rooms.get_mut(key));
+        room.map_or_else(ParticipantChanges::of_nobody, |room| room.take_changes(is_everybody))
+    }
+
+    /// The media nodes of a room.
+    pub fn nodes(&self, room: &str) -> BTreeSet<NodeId> {
+        self.0.named(room).map(|room| room.roster().nodes()).unwrap_or_default()
     }
 
     /// The participants of a room, in a form that another controller can go on with.

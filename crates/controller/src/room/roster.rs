@@ -1,6 +1,7 @@
 //! Everybody in a room.
 
 mod store;
+mod unsaved;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Index;
@@ -17,6 +18,8 @@ use crate::participant::{Participant, StoredBytes};
 use crate::{Config, Counter, Notification, Output, RefusalReason, Request, Resume};
 
 pub(in crate::room) use self::store::{STORE_FULL, list_len};
+pub use self::unsaved::ParticipantChanges;
+use self::unsaved::Unsaved;
 
 /// A room of more participants than this is large.
 const LARGE_FROM: usize = 50;
@@ -33,6 +36,7 @@ pub(crate) struct Roster {
     account: Account,
     /// Those who came, left, or may send other messages or on other transports than before.
     changed: BTreeSet<ParticipantKey>,
+    unsaved: Unsaved,
 }
 
 impl Roster {
@@ -44,6 +48,7 @@ impl Roster {
             participants_max,
             account,
             changed: BTreeSet::new(),
+            unsaved: Unsaved::default(),
         }
     }
 
@@ -52,6 +57,7 @@ impl Roster {
     }
 
     pub(in crate::room) fn get_mut(&mut self, key: ParticipantKey) -> Option<&mut Participant> {
+        self.unsaved.note(key);
         self.participants.get_mut(&key)
     }
 
@@ -60,6 +66,12 @@ impl Roster {
     }
 
     pub(in crate::room) fn all_mut(&mut self) -> impl Iterator<Item = &mut Participant> {
+        self.unsaved.note_all();
+        self.participants.values_mut()
+    }
+
+    /// Everybody, for changes that are not saved.
+    pub(in crate::room) fn all_in_passing(&mut self) -> impl Iterator<Item = &mut Participant> {
         self.participants.values_mut()
     }
 
@@ -81,12 +93,14 @@ impl Roster {
         participant.weigh();
         *self.nodes.entry(participant.media.node).or_default() += 1;
         self.changed.insert(participant.key);
+        self.unsaved.note(participant.key);
         self.participants.insert(participant.key, participant);
     }
 
     pub(in crate::room) fn remove(&mut self, key: ParticipantKey) -> Option<Participant> {
         let removed = self.participants.remove(&key)?;
         self.changed.insert(key);
+        self.unsaved.note_departure(&removed);
         if let Some(there) = self.nodes.get_mut(&removed.media.node) {
             *there -= 1;
         }

@@ -6,6 +6,7 @@
 #![allow(clippy::disallowed_methods, reason = "a test starts its clock somewhere")]
 
 mod administration;
+mod audiences;
 mod calls;
 mod endpoints;
 mod full_rooms;

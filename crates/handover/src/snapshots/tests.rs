@@ -21,16 +21,24 @@ struct World {
     rooms: Controller,
     snapshots: Snapshots,
     parts: BTreeMap<Arc<str>, (NodeId, Part)>,
+    connections: u64,
 }
 
 impl World {
     fn new(seed: u8) -> Self {
+        Self::with(seed, 1_000)
+    }
+
+    fn with(seed: u8, participants_max: usize) -> Self {
         let now = Instant::now();
         let clock = WallClock {
             now,
             unix: Duration::from_secs(1_800_000_000),
         };
-        let config = Config::new(ApiKeys::default().with("devkey", "secret"));
+        let config = Config {
+            participants_max,
+            ..Config::new(ApiKeys::default().with("devkey", "secret"))
+        };
         let mut rooms = Controller::new(config, clock, [seed; 32]);
         rooms.takeover().note_unsaved();
         let notice = Notice::Node(Node {
@@ -50,6 +58,7 @@ impl World {
             rooms,
             snapshots: Snapshots::new(Sealer::new(keys, Random::new([seed; 32]))),
             parts: BTreeMap::new(),
+            connections: 0,
         }
     }
 
@@ -59,9 +68,20 @@ impl World {
             name: name.to_owned(),
             ..CreateRoom::default()
         });
+        self.ask(request);
+    }
+
+    fn ask(&mut self, request: AdminRequest) {
         let request_id = AdminRequestId(1);
         let input = Input::Admin { request_id, request };
         self.rooms.handle(Instant::now(), input, &mut Vec::new());
+    }
+
+    fn remove(&mut self, room: &str, identity: &str) {
+        self.ask(AdminRequest::RemoveParticipant {
+            room: room.to_owned(),
+            identity: identity.to_owned(),
+        });
     }
 
     fn join(&mut self, room: &str, identity: &str) {
@@ -87,7 +107,8 @@ impl World {
             room: CreateRoom::default(),
             region: None,
         };
-        let (connection, join) = (ConnectionId(1), Box::new(join));
+        self.connections += 1;
+        let (connection, join) = (ConnectionId(self.connections), Box::new(join));
         self.rooms
             .handle(Instant::now(), Input::Join { connection, join }, &mut Vec::new());
     }
@@ -212,4 +233,56 @@ fn rooms_that_are_left_of_a_turn_are_saved_in_the_next_one() {
     assert!(second.iter().all(|(room, ..)| **room == *"c"), "{second:?}");
     assert_eq!(snapshots.save_changes(rooms, &[SPARE], true, clock).len(), 1);
     assert!(snapshots.due().is_none());
+}
+
+/// The participants that are written, the parts that are saved and their bytes, for the last joins
+/// of a room of this size.
+fn cost_of_joins(size: usize) -> (u64, usize, usize) {
+    const JOINS: usize = 20;
+    let mut world = World::with(7, size + JOINS);
+    for number in 0..size {
+        world.join("lobby", &format!("listener {number}"));
+        if number % 100 == 0 {
+            world.save();
+        }
+    }
+    world.save();
+    let written = world.snapshots.written();
+    let (mut parts, mut bytes) = (0, 0);
+    for number in size..size + JOINS {
+        world.join("lobby", &format!("listener {number}"));
+        for part in world.save().0 {
+            parts += 1;
+            bytes += world.parts[part.as_str()].1.blob.len();
+        }
+    }
+    (world.snapshots.written() - written, parts, bytes)
+}
+
+#[test]
+fn a_join_is_saved_at_the_cost_of_one_participant_in_a_room_of_any_size() {
+    let (small, large) = (cost_of_joins(100), cost_of_joins(2_000));
+    assert_eq!(small.0, 20, "those who join are written, and nobody else");
+    assert_eq!((small.0, small.1), (large.0, large.1));
+    assert!(large.2 < small.2 + small.2 / 10, "{small:?} {large:?}");
+}
+
+#[test]
+fn participants_who_have_left_are_forgotten() {
+    let mut world = World::with(7, 100);
+    for identity in ["ada", "ben", "cat"] {
+        world.join("lobby", identity);
+    }
+    let people = |parts: Vec<String>| parts.iter().filter(|part| part.starts_with(PARTICIPANT)).count();
+    assert_eq!(people(world.save().0), 3);
+    world.remove("lobby", "ada");
+    let (saved, forgotten) = world.save();
+    assert_eq!((people(saved), people(forgotten)), (0, 1));
+    // Another room of the name begins before the end of this one is saved.
+    world.ask(AdminRequest::DeleteRoom {
+        room: "lobby".to_owned(),
+    });
+    world.join("lobby", "dan");
+    let (saved, forgotten) = world.save();
+    assert_eq!((people(saved), people(forgotten)), (1, 2));
 }

@@ -169,7 +169,7 @@ fn pass_on(
         destinations.is_empty() || destinations.binary_search(&participant.profile.identity).is_ok()
     };
     let mut to = Vec::new();
-    for participant in roster.all_mut() {
+    for participant in roster.all_in_passing() {
         if Some(participant.key) == from || !is_addressed(participant) || has(participant) {
             continue;
         }

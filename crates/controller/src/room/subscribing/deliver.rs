@@ -52,11 +52,30 @@ impl Subscribers {
             subscription.state = state;
         }
         self.demand(track);
-        if roster.is_on_several_nodes() {
+        if !self.is_brought(roster, receiver, id) {
             self.trunking.review(ctx, roster, track);
         }
         send_subscription(ctx, roster, receiver, id);
         tell_first_subscription(ctx, roster, publisher, track);
+    }
+
+    /// Whether the track of a subscription arrives at its receiver's node, or needs no trunk.
+    fn is_brought(&self, roster: &Roster, receiver: ParticipantKey, id: SubscriptionId) -> bool {
+        let Some(receiver) = roster.get(receiver) else {
+            return true;
+        };
+        let Some(subscription) = receiver.subscriptions.get(id) else {
+            return true;
+        };
+        let (SubscriptionState::Active(_, version), Some(publisher)) =
+            (subscription.state, roster.get(subscription.publisher))
+        else {
+            return true;
+        };
+        let (from, to) = (publisher.media.node, receiver.media.node);
+        let track = publisher.publications.tracks.get(&subscription.track);
+        let media = track.and_then(|track| track.media_in(version));
+        from == to || media.is_none_or(|media| self.trunking.brings(media.publication.track, to))
     }
 
     /// Begins anew the subscriptions of which what is sent can no longer be decoded: their receiver

@@ -9,6 +9,7 @@
 
 mod failing;
 mod need;
+mod pace;
 mod report;
 mod route;
 mod saved;
@@ -22,6 +23,7 @@ use southbound::{Command, NodeId, TrackId};
 
 pub(crate) use self::failing::TrunkFailure;
 use self::need::{Need, accumulate, needs};
+use self::pace::Pace;
 pub use self::report::{TrunkEndReport, TrunkReport};
 use self::route::{Hop, Route, StreamNames};
 pub use self::saved::SavedTrunking;
@@ -46,6 +48,7 @@ pub(in crate::room) struct Trunking {
     changed: BTreeSet<TrackId>,
     /// Pairs of nodes that have no trunk for the present, and until when.
     refused: BTreeMap<NodePair, Instant>,
+    pace: Pace,
 }
 
 impl Trunking {
@@ -63,9 +66,11 @@ impl Trunking {
     /// Brings trunks to what the last changes need.
     pub(in crate::room) fn settle(&mut self, ctx: &mut Context<'_>, roster: &Roster) {
         if self.trunks.is_empty() && !roster.is_on_several_nodes() {
+            self.pace.clear();
             return self.changed.clear();
         }
         self.retry(ctx, roster);
+        self.defer(ctx, roster);
         self.review_changed(ctx, roster);
         self.close_idle(ctx, roster);
         self.replace_worn(ctx, roster);
@@ -80,6 +85,7 @@ impl Trunking {
     /// Brings one track to the nodes that need it, and to no others.
     pub(in crate::room) fn review(&mut self, ctx: &mut Context<'_>, roster: &Roster, track: TrackId) {
         self.changed.remove(&track);
+        self.begin_pause(ctx, track);
         let publisher = ctx.core.index.tracks.get(&track).copied();
         let publisher = publisher.and_then(|publisher| roster.get(publisher.participant));
         let Some((publisher, found)) =
