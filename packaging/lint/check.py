@@ -169,7 +169,9 @@ def chart():
         for document in documents:
             text = document.get("stringData", {}).get("weir.yaml")
             if text:
-                texts[f"{document['metadata']['name']} with {name}"] = text.replace("@ADDRESS@", "192.0.2.7").replace("@IP@", "192.0.2.7")
+                # An address of media has to be one of this machine.
+                text = text.replace("@ADDRESS@", "192.0.2.7").replace("@IP@", "127.0.0.1")
+                texts[f"{document['metadata']['name']} with {name}"] = text
     return texts
 
 
