@@ -29,6 +29,9 @@ pub struct Config {
     /// Whether a peer that promises no fingerprint gets clear RTP. For laboratories only: such
     /// media is neither encrypted nor authenticated.
     pub clear_rtp: bool,
+    /// Whether direct transports need no keys. Only where the operator protects the network between
+    /// the nodes otherwise.
+    pub clear_trunks: bool,
     /// A transport nobody has connected to within this time is closed.
     pub connect_timeout: Duration,
     /// A DTLS handshake that takes longer fails.
@@ -98,6 +101,7 @@ impl Config {
             local_ips: BTreeMap::new(),
             certificate,
             clear_rtp: false,
+            clear_trunks: false,
             connect_timeout: Duration::from_secs(60),
             handshake_timeout: Duration::from_secs(20),
             disconnect_timeout: Duration::from_secs(10),

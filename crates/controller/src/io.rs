@@ -284,5 +284,7 @@ counting::counters! {
         MovedParticipant = "participant_moved",
         /// Times that the way of a track to other nodes was worked out.
         TrunkNeeds = "trunk_needs",
+        /// Trunks that are sealed since only one of their nodes takes one in clear.
+        TrunkMixed = "trunk_mixed",
     }
 }

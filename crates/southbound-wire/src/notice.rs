@@ -247,6 +247,7 @@ impl From<Node> for v1::Node {
             tcp_addresses,
             fingerprint,
             clear_rtp,
+            clear_trunks,
             capabilities,
         } = node;
         Self {
@@ -255,6 +256,7 @@ impl From<Node> for v1::Node {
             tcp_addresses: write_all(tcp_addresses),
             fingerprint: Some(fingerprint.into()),
             clear_rtp,
+            clear_trunks,
             capabilities: Some(capabilities.into()),
         }
     }
@@ -270,6 +272,7 @@ impl TryFrom<v1::Node> for Node {
             tcp_addresses: read_all(message.tcp_addresses)?,
             fingerprint: read("Node.fingerprint", message.fingerprint)?,
             clear_rtp: message.clear_rtp,
+            clear_trunks: message.clear_trunks,
             capabilities: read("Node.capabilities", message.capabilities)?,
         })
     }

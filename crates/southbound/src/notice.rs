@@ -165,6 +165,9 @@ pub struct Node {
     pub fingerprint: Fingerprint,
     /// Whether a peer that offers no encryption gets none. For laboratories only.
     pub clear_rtp: bool,
+    /// Whether it takes trunks without keys: its operator protects the network between the nodes
+    /// otherwise.
+    pub clear_trunks: bool,
     /// The abilities of its data plane.
     pub capabilities: Capabilities,
 }

@@ -43,7 +43,7 @@ pub struct OpenDirect {
     pub rtcp_ssrc_in: Ssrc,
     /// The SSRC of our RTCP: what is `rtcp_ssrc_in` at the peer.
     pub rtcp_ssrc_out: Ssrc,
-    /// The protection of both directions; `None` for clear RTP, in laboratories only.
+    /// The protection of both directions; `None` for clear RTP, between nodes that both take it.
     pub keys: Option<DirectKeys>,
     /// Header-extension ids of what the peer sends.
     pub extensions_in: ExtensionMap,

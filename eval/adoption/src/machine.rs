@@ -277,6 +277,7 @@ fn said(node: NodeId) -> Node {
             digest: vec![0xab; 32],
         },
         clear_rtp: false,
+        clear_trunks: false,
         capabilities: Capabilities::ALL,
     }
 }

@@ -53,6 +53,9 @@ pub(super) struct ClusterFile {
     capacity: Option<u32>,
     /// The seconds in which participants leave its media node while that drains.
     move_within: Option<Seconds>,
+    /// The protection of media between this media node and others.
+    #[serde(default)]
+    trunk_encryption: TrunkEncryption,
     /// The regions of clients.
     #[serde(default)]
     regions: Vec<RegionFile>,
@@ -69,6 +72,17 @@ pub(super) struct ClusterFile {
 struct ListenerFile {
     listen: Option<SocketAddr>,
     advertise: Option<String>,
+}
+
+/// The protection of media between media nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum TrunkEncryption {
+    /// SRTP, with keys that controllers make.
+    #[default]
+    Srtp,
+    /// None: the operator protects the network between media nodes otherwise.
+    None,
 }
 
 /// An address at which a machine listens for others of the cluster.
@@ -114,6 +128,8 @@ pub(crate) struct Cluster {
     pub capacity: Option<u32>,
     /// The time in which participants leave its media node while that drains.
     pub move_within: Duration,
+    /// The protection of media between its media node and others.
+    pub trunk_encryption: TrunkEncryption,
     /// The regions of clients.
     pub regions: Regions,
     /// The rooms that may only be in some regions.
@@ -179,10 +195,18 @@ impl ClusterFile {
             secrets: self.secrets,
             capacity: self.capacity,
             move_within: self.move_within.map_or(MOVE_WITHIN, |time| time.0),
+            trunk_encryption: self.trunk_encryption,
             regions,
             pinned,
             store,
         })
+    }
+}
+
+impl Cluster {
+    /// Whether its media node takes media of others without encryption.
+    pub(crate) fn has_clear_trunks(&self) -> bool {
+        self.trunk_encryption == TrunkEncryption::None
     }
 }
 
@@ -261,7 +285,7 @@ mod tests {
     #[test]
     fn all_settings_are_taken() {
         let rest = ", name: one, region: north, listen: '127.0.0.1:1', advertise: 'media.example:2', \
-                    secrets: /etc/weir/secrets, capacity: 600, move_within: 30, \
+                    secrets: /etc/weir/secrets, capacity: 600, move_within: 30, trunk_encryption: none, \
                     regions: [{name: lab, networks: [10.1.0.0/16]}], pinned: [{rooms: 'eu-*', regions: [eu]}], store: {etcd: {endpoints: ['http://127.0.0.1:2379']}}";
         let cluster = completed(rest).unwrap();
         assert_eq!(
@@ -272,6 +296,7 @@ mod tests {
         assert_eq!(cluster.secrets, Some(PathBuf::from("/etc/weir/secrets")));
         assert_eq!(cluster.capacity, Some(600));
         assert_eq!(cluster.move_within, Duration::from_secs(30));
+        assert!(cluster.has_clear_trunks());
         let region = cluster.regions.of([10, 1, 2, 3].into());
         assert_eq!((region, cluster.regions.own()), (Some("lab"), Some("north")));
         assert_eq!(cluster.pinned[0].regions, ["eu"]);
@@ -321,6 +346,7 @@ mod tests {
             (", capacity: 0", "capacity"),
             (", capacity: many", "capacity"),
             (", move_within: soon", "move_within"),
+            (", trunk_encryption: wireguard", "trunk_encryption"),
             (", regions: [{name: '', networks: []}]", "regions"),
             (", regions: [{name: eu, networks: [10.0.0.0/33]}]", "cluster.regions"),
             (", pinned: [{rooms: 'a*b', regions: [eu]}]", "pinned.rooms"),

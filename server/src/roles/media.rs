@@ -12,7 +12,7 @@ use tracing::info;
 
 use super::{Process, reach, seed};
 use crate::clients::peeked::HandOver;
-use crate::config::{self, Config, Crypto};
+use crate::config::{self, Cluster, Config, Crypto};
 use crate::dataplane;
 use crate::media::ReceiverQuery;
 use crate::media::addresses::{self, Addresses, Known};
@@ -114,6 +114,7 @@ async fn prepare(config: &Config, process: &Process) -> Result<(Media, Parts), B
         playout_delay_max: config.rtc.playout_delay_max,
         last_n: config.rtc.last_n,
         clear_rtp: config.rtc.clear_rtp,
+        clear_trunks: config.cluster.as_ref().is_some_and(Cluster::has_clear_trunks),
         node: NodeId(u64::from_ne_bytes(seed()?)),
         tcp_addresses: reached.tcp.clone(),
         local_ips: known.behind_nat(),

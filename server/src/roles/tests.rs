@@ -81,6 +81,7 @@ async fn rooms_start_without_a_media_node_of_ours() {
             digest: vec![0xab; 32],
         },
         clear_rtp: false,
+        clear_trunks: false,
         capabilities: Capabilities::ALL,
     };
     notices.send(Notice::Node(node)).await.unwrap();

@@ -12,7 +12,7 @@ use std::time::Duration;
 use southbound::NodeId;
 use southbound::relay::RelayNotice;
 use tokio::task::JoinSet;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::dependencies::Dependencies;
 use super::drain::{Calls, Drain};
@@ -62,6 +62,12 @@ async fn serve(
     let mut signals = Signals::listen()?;
     let (process, _housekeeping) = begin(&config, log);
     let cluster = check::cluster(&config, Role::Media).map_err(|(_, error)| error)?;
+    if cluster.has_clear_trunks() {
+        warn!(
+            "cluster.trunk_encryption: media goes to other media nodes in clear; only for networks that are protected \
+             otherwise"
+        );
+    }
     let store = counted_store::open(&cluster.store, &process.metrics)?;
     let mut node = start(cluster, &config, &process).await?;
     node.media.reached.announce();

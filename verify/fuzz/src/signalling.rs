@@ -52,6 +52,7 @@ pub(crate) fn node() -> Node {
             digest: vec![0xab; 32],
         },
         clear_rtp: true,
+        clear_trunks: false,
         capabilities: Capabilities {
             copies: true,
             ..Capabilities::ALL

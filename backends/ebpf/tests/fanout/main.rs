@@ -17,4 +17,5 @@ mod numbers;
 mod pairs;
 mod pins;
 mod stamps;
+mod trunks;
 mod vectors;

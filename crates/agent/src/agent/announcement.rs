@@ -27,6 +27,7 @@ impl Agent {
             tcp_addresses,
             certificate,
             clear_rtp,
+            clear_trunks,
             ..
         } = &self.shared.config;
         Node {
@@ -35,6 +36,7 @@ impl Agent {
             tcp_addresses: tcp_addresses.clone(),
             fingerprint: certificate.fingerprint(),
             clear_rtp: *clear_rtp,
+            clear_trunks: *clear_trunks,
             capabilities: told(plane.capabilities()),
         }
     }

@@ -79,7 +79,10 @@ impl Crowd {
                 capacity: if is_next { u32::MAX } else { 1 },
                 ..NodeStanding::default()
             };
-            self.world.controller.placement().set_standing(self.world.now, id, standing);
+            self.world
+                .controller
+                .placement()
+                .set_standing(self.world.now, id, standing);
         }
         self.people += 1;
         let connection = self.world.join_with(joining(name));

@@ -53,6 +53,7 @@ pub(crate) fn node(id: NodeId) -> Node {
             digest: vec![0xab; 32],
         },
         clear_rtp: false,
+        clear_trunks: false,
         capabilities: Capabilities::ALL,
     }
 }

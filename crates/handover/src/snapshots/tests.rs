@@ -50,6 +50,7 @@ impl World {
                 digest: vec![0xab; 32],
             },
             clear_rtp: false,
+            clear_trunks: false,
             capabilities: Capabilities::ALL,
         });
         rooms.handle(now, Input::Notice { node: NODE, notice }, &mut Vec::new());

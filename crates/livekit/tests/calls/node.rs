@@ -25,6 +25,7 @@ pub(crate) fn node(clear_rtp: bool, copies: bool) -> Node {
             digest: vec![0xab; 32],
         },
         clear_rtp,
+        clear_trunks: false,
         capabilities: Capabilities {
             copies,
             ..Capabilities::ALL

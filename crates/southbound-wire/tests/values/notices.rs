@@ -153,14 +153,15 @@ fn quality() -> impl Strategy<Value = TransportQuality> {
 
 fn node() -> impl Strategy<Value = Node> {
     let addresses = || vec(parts::address(), 0..4);
-    let names = (any::<u64>(), parts::fingerprint(), any::<bool>());
+    let names = (any::<u64>(), parts::fingerprint(), any::<(bool, bool)>());
     (names, addresses(), addresses(), capabilities()).prop_map(
-        |((node, fingerprint, clear_rtp), addresses, tcp_addresses, capabilities)| Node {
+        |((node, fingerprint, (clear_rtp, clear_trunks)), addresses, tcp_addresses, capabilities)| Node {
             node: NodeId(node),
             addresses,
             tcp_addresses,
             fingerprint,
             clear_rtp,
+            clear_trunks,
             capabilities,
         },
     )

@@ -48,6 +48,7 @@ fn announce(controller: &mut Controller, now: Instant, node: NodeId) {
             digest: vec![0xab; 32],
         },
         clear_rtp: false,
+        clear_trunks: false,
         capabilities: Capabilities::ALL,
     });
     controller.handle(now, Input::Notice { node, notice }, &mut Vec::new());

@@ -307,6 +307,7 @@ fn everybody_learns_where_the_node_is() {
             digest: vec![0xab; 32],
         },
         clear_rtp: false,
+        clear_trunks: false,
         capabilities: Capabilities::ALL,
     };
     world.connect(OLD);

@@ -81,7 +81,7 @@ fn orders_that_cannot_be_are_refused_and_leave_nothing() {
     for (change, why) in [
         (
             (|order| order.keys = None) as fn(&mut OpenDirect),
-            "it has no keys, and the node takes no clear RTP",
+            "it has no keys, and the node takes sealed trunks only",
         ),
         (|order| order.keys = keys(1, 1), "both directions have one key"),
         (
@@ -105,6 +105,21 @@ fn orders_that_cannot_be_are_refused_and_leave_nothing() {
     ] {
         assert_eq!(refused(change), format!("a direct transport is refused: {why}"));
     }
+}
+
+#[test]
+fn an_order_without_keys_is_taken_where_the_operator_permits_it() {
+    let mut world = World::with(|config| config.clear_trunks = true);
+    let order = OpenDirect { keys: None, ..order() };
+    open(&mut world, order);
+    assert_eq!(entry(&world).map(|leg| &leg.protection), Some(&Protection::Clear));
+    let announced = world.take_notices().into_iter().find_map(|notice| match notice {
+        Notice::Node(node) => Some(node),
+        _ => None,
+    });
+    assert!(announced.is_none_or(|node| node.clear_trunks && !node.clear_rtp));
+    world.command(Command::Close { transport: TRUNK });
+    world.close_all();
 }
 
 #[test]

@@ -33,8 +33,8 @@ pub(super) fn check(order: &OpenDirect, config: &Config) -> Result<(), &'static 
     }
     match &order.keys {
         Some(keys) => check_keys(keys),
-        None if config.clear_rtp => Ok(()),
-        None => Err("it has no keys, and the node takes no clear RTP"),
+        None if config.clear_trunks || config.clear_rtp => Ok(()),
+        None => Err("it has no keys, and the node takes sealed trunks only"),
     }
 }
 

@@ -30,10 +30,10 @@ pub use self::saved::SavedTrunking;
 use self::tree::{Link, Tree};
 pub(in crate::room) use self::trunk::NodePair;
 use self::trunk::Trunk;
-use crate::Event;
 use crate::context::{Context, Timer};
 use crate::room::roster::Roster;
 use crate::track::{PublicationMedia, Version};
+use crate::{Counter, Event};
 
 /// Time after which a trunk is opened again that could not be.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
@@ -144,7 +144,7 @@ impl Trunking {
         let Some(trunk) = self.trunks.get_mut(&pair) else {
             return;
         };
-        let ends = trunk.transports_from(link.from);
+        let ends = trunk.ends_from(link.from);
         let sender = trunk.end_mut(link.from);
         let route = self.routes.entry(media.publication.track).or_default();
         let before = route.hops.remove(&link.to);
@@ -174,6 +174,12 @@ impl Trunking {
             ctx.event(Event::Refused { why });
             return self.refuse(ctx, roster.timer(), pair);
         };
+        if pair.clear_nodes(ctx) == 1 {
+            let [one, other] = pair.nodes();
+            let why = format!("one of nodes {one:?} and {other:?} takes sealed trunks only: theirs is sealed");
+            ctx.count(Counter::TrunkMixed);
+            ctx.event(Event::Refused { why });
+        }
         for end in &trunk.ends {
             ctx.core.index.trunks.insert(end.transport, roster.room());
             ctx.command(end.node, trunk.open(end.node));

@@ -41,6 +41,9 @@ pub(super) struct Ends {
     pub(super) near: TransportId,
     /// The transport of the node that receives.
     pub(super) far: TransportId,
+    /// Nothing is sealed between them, and nothing is sent again, so that a device which keeps no
+    /// packets may copy what goes over it.
+    pub(super) is_clear: bool,
 }
 
 impl Route {
@@ -59,13 +62,16 @@ impl Hop {
         need: Need,
         names: impl IntoIterator<Item = StreamNames>,
     ) -> Self {
-        let formats = formats(&media.publication.formats);
+        let formats = match ends.is_clear {
+            true => clear_formats(&media.publication.formats),
+            false => formats(&media.publication.formats),
+        };
         let encodings = &media.publication.encodings;
         let names: Vec<_> = names.into_iter().take(encodings.len()).collect();
         let arriving = encodings.iter().zip(&names).map(|(encoding, names)| Encoding {
             rid: None,
             ssrc: Some(names.ssrc),
-            rtx: Some(names.rtx),
+            rtx: (!ends.is_clear).then_some(names.rtx),
             ..encoding.clone()
         });
         let publication = Publication {
@@ -80,7 +86,7 @@ impl Hop {
             transport: ends.near,
             track: media.publication.track,
             ssrc: names.ssrc,
-            rtx: Some(names.rtx),
+            rtx: (!ends.is_clear).then_some(names.rtx),
             mid: None,
             formats: formats.iter().map(|format| (format.payload_type, *format)).collect(),
             settings: settings(media, need, index),
@@ -95,9 +101,12 @@ impl Hop {
 
     /// The trunk that it goes over.
     pub(super) fn ends(&self) -> Option<Ends> {
-        let near = self.subscriptions.first()?.transport;
-        let far = self.publication.transport;
-        Some(Ends { near, far })
+        let first = self.subscriptions.first()?;
+        Some(Ends {
+            near: first.transport,
+            far: self.publication.transport,
+            is_clear: first.rtx.is_none(),
+        })
     }
 
     /// The names of its streams.
@@ -141,6 +150,17 @@ fn formats(published: &[PayloadFormat]) -> Vec<PayloadFormat> {
         }
     });
     on_trunk.collect()
+}
+
+/// The formats of a track on a trunk in clear. A loss is repaired by its publisher, who sends the
+/// packet again to everybody who asks.
+fn clear_formats(published: &[PayloadFormat]) -> Vec<PayloadFormat> {
+    let formats = published.iter().map(|format| PayloadFormat {
+        rtx: None,
+        nack: true,
+        ..*format
+    });
+    formats.collect()
 }
 
 #[cfg(test)]

@@ -42,6 +42,9 @@ struct SavedEnd {
     rtcp_ssrc: u32,
     key: [u8; super::trunk::KEY_LEN],
     salt: [u8; super::trunk::SALT_LEN],
+    /// Its trunk has no keys.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    clear: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,7 +150,7 @@ impl Trunking {
             };
             let names = hop.streams.into_iter().map(read);
             let need = needs.get(&to).copied().unwrap_or_default();
-            let hop = Hop::new(from, trunk.transports_from(from), media, need, names);
+            let hop = Hop::new(from, trunk.ends_from(from), media, need, names);
             let crossings = hop.names().map(|names| names.subscription);
             ctx.core.index.crossings.extend(crossings);
             route.hops.insert(to, hop);
@@ -168,11 +171,13 @@ impl SavedTrunk {
             rtcp_ssrc: end.rtcp_ssrc.0,
             key: end.key.key,
             salt: end.key.salt,
+            clear: trunk.is_clear,
         }))
     }
 
     fn restore(self) -> Trunk {
         Trunk {
+            is_clear: self.0[0].clear,
             ends: self.0.map(|end| TrunkEnd {
                 node: NodeId(end.node),
                 transport: TransportId(end.transport),

@@ -35,11 +35,19 @@ impl NodePair {
     pub(super) fn has(self, node: NodeId) -> bool {
         self.nodes().contains(&node)
     }
+
+    /// How many of the two take trunks without keys.
+    pub(super) fn clear_nodes(self, ctx: &Context<'_>) -> usize {
+        let nodes = self.nodes().into_iter().filter_map(|node| ctx.core.nodes.get(node));
+        nodes.filter(|node| node.clear_trunks).count()
+    }
 }
 
 /// A trunk between two nodes.
 pub(super) struct Trunk {
     pub(super) ends: [TrunkEnd; 2],
+    /// It has no keys: the operators of both nodes protect the network between them otherwise.
+    pub(super) is_clear: bool,
 }
 
 /// The end of a trunk at one node.
@@ -76,7 +84,9 @@ impl Trunk {
         let nodes = &ctx.core.nodes;
         let (one_address, other_address) = addresses(random, nodes.get(one)?, nodes.get(other)?)?;
         let ends = [(one, one_address), (other, other_address)];
+        let is_clear = pair.clear_nodes(ctx) == 2;
         Some(Self {
+            is_clear,
             ends: ends.map(|(node, address)| {
                 let transport = ctx.core.ids.transport();
                 let random = &mut ctx.core.random;
@@ -105,12 +115,13 @@ impl Trunk {
         if one.node == node { (one, other) } else { (other, one) }
     }
 
-    /// The transports of what a node sends over it.
-    pub(super) fn transports_from(&self, node: NodeId) -> Ends {
+    /// The ends of what a node sends over it.
+    pub(super) fn ends_from(&self, node: NodeId) -> Ends {
         let (near, far) = self.ends(node);
         Ends {
             near: near.transport,
             far: far.transport,
+            is_clear: self.is_clear,
         }
     }
 
@@ -135,7 +146,7 @@ impl Trunk {
             transport: near.transport,
             local: near.address,
             remote: far.address,
-            keys: Some(DirectKeys {
+            keys: (!self.is_clear).then(|| DirectKeys {
                 ingress: far.key.master(),
                 egress: near.key.master(),
             }),

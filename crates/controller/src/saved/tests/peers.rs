@@ -91,6 +91,7 @@ fn node() -> Node {
             digest: vec![0xab; 32],
         },
         clear_rtp: false,
+        clear_trunks: false,
         capabilities: Capabilities::ALL,
     }
 }
