@@ -97,7 +97,10 @@ impl Cluster {
 
     /// Takes one input; what there is to do about it is appended to `out`.
     pub fn handle(&mut self, now: Instant, input: Input, out: &mut Vec<Output>) {
-        self.members.forgive(now);
+        let (orphans, rooms) = (&self.orphans, &self.rooms);
+        let is_busy = orphans.is_under_way(rooms);
+        self.members
+            .forgive(now, |controller| is_busy && orphans.owners.contains(&controller));
         match input {
             Input::Open {
                 room,

@@ -72,9 +72,10 @@ impl Members {
         self.suspected.extend(there.map(|(controller, _)| (*controller, until)));
     }
 
-    /// Ends suspicions that were not repeated.
-    pub(crate) fn forgive(&mut self, now: Instant) {
-        self.suspected.retain(|_, until| *until > now);
+    /// Ends suspicions that were not repeated, but for those of these controllers.
+    pub(crate) fn forgive(&mut self, now: Instant, but: impl Fn(ControllerId) -> bool) {
+        self.suspected
+            .retain(|controller, until| *until > now || but(*controller));
     }
 
     /// Takes a change, and appends what is to be done about connections.

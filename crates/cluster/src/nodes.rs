@@ -1,6 +1,6 @@
 //! The rooms of the media nodes that are connected.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use southbound::{ControllerId, Epoch, NodeId, RoomState};
@@ -146,11 +146,11 @@ impl Nodes {
         })
     }
 
-    /// The rooms that nodes have of owners that do not run.
-    pub(crate) fn orphans(&self, runs: impl Fn(ControllerId) -> bool) -> BTreeSet<Arc<str>> {
+    /// The rooms that nodes have of owners that do not run, each with one of these owners.
+    pub(crate) fn orphans(&self, runs: impl Fn(ControllerId) -> bool) -> BTreeMap<Arc<str>, ControllerId> {
         let all = self.0.values().flatten();
         let orphans = all.filter(|(_, room)| !room.has_ended && !runs(room.owner));
-        orphans.map(|(name, _)| name.clone()).collect()
+        orphans.map(|(name, room)| (name.clone(), room.owner)).collect()
     }
 }
 

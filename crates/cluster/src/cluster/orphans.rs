@@ -1,7 +1,7 @@
 //! Rooms whose owner is gone and that no client may ask for: somebody has to end them, or to go on
 //! with their media.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -19,11 +19,19 @@ pub(super) struct Orphans {
     waiting: VecDeque<Arc<str>>,
     /// Those that it adopts.
     adopting: Vec<Arc<str>>,
+    /// The owners of those that were found last.
+    pub(super) owners: BTreeSet<ControllerId>,
     /// When they are looked for again. `None` before the first node is connected.
     look: Option<Instant>,
 }
 
 impl Orphans {
+    /// Whether rooms are left that were found and are not adopted. Their owners stay gone
+    /// meanwhile, however long it takes: the store may have their records still.
+    pub(super) fn is_under_way(&self, rooms: &BTreeMap<Arc<str>, Room>) -> bool {
+        !self.waiting.is_empty() || self.adopting.iter().any(|room| is_under_way(rooms, room))
+    }
+
     pub(super) fn due(&self) -> Option<Instant> {
         self.look
     }
@@ -48,7 +56,8 @@ impl Cluster {
             .nodes
             .orphans(|owner| owner == own || self.members.presumed_address(now, owner).is_some());
         let of_this = |room: &Arc<str>| !self.rooms.contains_key(room) && self.rendezvous(room) == own;
-        self.orphans.waiting = orphans.into_iter().filter(of_this).collect();
+        let orphans = orphans.into_iter().filter(|(room, _)| of_this(room));
+        (self.orphans.waiting, self.orphans.owners) = orphans.unzip();
     }
 
     /// Adopts orphans, a bounded number at a time.
@@ -57,8 +66,7 @@ impl Cluster {
             return;
         }
         let rooms = &self.rooms;
-        let is_under_way = |room: &Arc<str>| !matches!(rooms.get(room), None | Some(Room::Owned(_)));
-        self.orphans.adopting.retain(is_under_way);
+        self.orphans.adopting.retain(|room| is_under_way(rooms, room));
         while self.orphans.adopting.len() < ORPHANS_AT_ONCE {
             let Some(room) = self.orphans.waiting.pop_front() else {
                 return;
@@ -85,6 +93,10 @@ impl Cluster {
     }
 }
 
+fn is_under_way(rooms: &BTreeMap<Arc<str>, Room>, room: &Arc<str>) -> bool {
+    !matches!(rooms.get(room), None | Some(Room::Owned(_)))
+}
+
 /// FNV-1a of a room's name and a controller's number, mixed so that its high bits differ as well.
 fn weight(room: &str, controller: ControllerId) -> u64 {
     let number = controller.number().to_be_bytes();
@@ -94,3 +106,7 @@ fn weight(room: &str, controller: ControllerId) -> u64 {
     });
     (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test has to start somewhere")]
+mod tests;
