@@ -40,6 +40,7 @@ impl From<Channel> for v1::Channel {
             label: label(&channel.label),
             ordered: channel.ordered,
             retransmits_max: channel.retransmits_max.map(u32::from),
+            stream: channel.stream.map(u32::from),
         }
     }
 }
@@ -52,6 +53,7 @@ impl TryFrom<v1::Channel> for Channel {
             label: message.label.into(),
             ordered: message.ordered,
             retransmits_max: narrow_optional("Channel.retransmits_max", message.retransmits_max)?,
+            stream: narrow_optional("Channel.stream", message.stream)?,
         })
     }
 }

@@ -31,6 +31,10 @@ impl Versions {
     /// [`Notice::Missed`](crate::Notice::Missed), too.
     pub const LINKED_TRACKS: u32 = 4;
 
+    /// The first version with [`Channel::stream`](crate::Channel::stream): peers keep their
+    /// connections when they move to another node.
+    pub const MOVES: u32 = 4;
+
     /// Those of this program.
     pub const OURS: Self = Versions { oldest: 1, newest: 4 };
 

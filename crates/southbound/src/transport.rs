@@ -103,4 +103,8 @@ pub struct Channel {
     pub ordered: bool,
     /// How often a message is sent again; `None` is until it arrives.
     pub retransmits_max: Option<u16>,
+    /// The stream by which the peer has the channel already, from its association with another
+    /// node. Then the channel is open without a handshake as soon as SCTP is up, and our side
+    /// starts SCTP whatever its role in DTLS is. Nodes take this from version 4 on.
+    pub stream: Option<u16>,
 }

@@ -148,11 +148,12 @@ fn open_direct() -> impl Strategy<Value = OpenDirect> {
 }
 
 fn open() -> impl Strategy<Value = OpenTransport> {
-    let channel = (parts::label(), any::<(bool, Option<u16>)>());
-    let channel = channel.prop_map(|(label, (ordered, retransmits_max))| Channel {
+    let channel = (parts::label(), any::<(bool, Option<u16>, Option<u16>)>());
+    let channel = channel.prop_map(|(label, (ordered, retransmits_max, stream))| Channel {
         label,
         ordered,
         retransmits_max,
+        stream,
     });
     (transport(), parts::credentials(), vec(channel, 0..3)).prop_map(|(transport, local, channels)| OpenTransport {
         transport,

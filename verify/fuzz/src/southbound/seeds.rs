@@ -193,6 +193,7 @@ fn open() -> OpenTransport {
             label: "_lossy".into(),
             ordered: false,
             retransmits_max: Some(0),
+            stream: Some(2),
         }],
     }
 }
