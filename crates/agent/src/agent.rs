@@ -314,6 +314,7 @@ impl Agent {
                 Timer::Nack(key) => self.media.send_nacks(cx, key),
                 Timer::KeyFrame(key) => self.media.repeat_key_frame(cx, key),
                 Timer::Activity(track) => self.media.check_activity(cx, track),
+                Timer::Abandoned(track) => self.media.end_abandoned(cx, track),
                 Timer::Audio => self.media.report_audio(cx),
                 Timer::Relay(at) => self.relays.handle_timeout(cx, at),
             }
@@ -368,6 +369,7 @@ fn follow(cx: &mut Context<'_>, transports: &mut Transports, media: &mut Media, 
             Change::LegAdded(transport, leg) => media.leg_added(cx, transport, leg),
             Change::Keyed(transport) => media.keyed(cx, transport),
             Change::Moved(transport) => media.moved(cx, transport),
+            Change::Abandoned(transport) => media.abandon(cx, transport),
             Change::Closed(transport, leg) => {
                 media.closed(cx, transport);
                 if let Some(leg) = leg {

@@ -133,9 +133,9 @@ impl Channels {
         self.sctp.is_some()
     }
 
-    /// SCTP starts, over DTLS in which we have `role`. The DTLS client starts the association.
+    /// SCTP starts, over DTLS in which we have `role`.
     pub(crate) fn start(&mut self, role: DtlsRole, port: u16, now: Instant, effects: &mut Vec<Effect>) {
-        self.sctp = Some(Sctp::new(role, port));
+        self.sctp = Some(Sctp::new(role, self.begins(role), port));
         self.pump(now, effects);
     }
 

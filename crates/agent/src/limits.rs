@@ -100,6 +100,13 @@ pub const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Data channels of one transport; more are not answered.
 pub const CHANNELS_MAX: usize = 32;
 
+/// How long a track stays whose publisher has closed its transport. A publisher that is at another
+/// node by then goes on with it from there, over a trunk.
+pub const ABANDONED_MAX: Duration = Duration::from_secs(1);
+
+/// SCTP streams of one transport in each direction. A channel beyond them is refused.
+pub const STREAMS_MAX: u16 = 1024;
+
 /// Bytes of a data channel's label; a longer one refuses the channel.
 pub const LABEL_MAX: usize = 256;
 

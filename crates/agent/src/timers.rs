@@ -34,6 +34,8 @@ pub(crate) enum Timer {
     KeyFrame(StreamKey),
     /// Whether a track's encodings still arrive.
     Activity(TrackId),
+    /// The end of a track whose publisher has closed its transport.
+    Abandoned(TrackId),
     /// Audio levels.
     Audio,
     /// Consent and handshake of the party at one port of a relayed call.

@@ -38,6 +38,8 @@ pub(crate) enum Change {
     Keyed(TransportId),
     /// Its peer has moved: it has another path, after the earlier one was silent.
     Moved(TransportId),
+    /// Its peer has closed it, and may be at another node already.
+    Abandoned(TransportId),
     /// It is gone; its leg is taken out of the table after everything that uses it.
     Closed(TransportId, Option<LegId>),
 }
@@ -304,6 +306,9 @@ impl Transports {
         changes: &mut Vec<Change>,
     ) {
         if let Err(reason) = result {
+            if reason == CloseReason::Peer {
+                changes.push(Change::Abandoned(id));
+            }
             self.close(cx, id, changes);
             cx.notice(Notice::Closed { transport: id, reason });
             return;

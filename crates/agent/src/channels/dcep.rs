@@ -101,6 +101,7 @@ mod tests {
                 label: "_lossy".into(),
                 ordered,
                 retransmits_max,
+                stream: None,
             });
             let Some(Message::Open(opened)) = parse(&message) else {
                 panic!("not an open")

@@ -5,12 +5,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use sctp_proto::{PayloadProtocolIdentifier, ReliabilityType, StreamId};
+use sctp_proto::{Association, PayloadProtocolIdentifier, ReliabilityType, StreamId};
+use southbound::{Channel, DtlsRole};
 
 use super::outbox::Standing;
 use super::{Channels, Effect, Open, OpenState, dcep, give_up};
 use crate::counters::Counter;
-use crate::limits::{CHANNELS_MAX, OPENING_MAX};
+use crate::limits::{CHANNELS_MAX, OPENING_MAX, STREAMS_MAX};
 
 impl Channels {
     /// The peer described itself, with a section for data channels or without one.
@@ -23,6 +24,12 @@ impl Channels {
         }
     }
 
+    /// Whether our side starts the association. A peer that takes it for one that goes on says
+    /// nothing by itself.
+    pub(super) fn begins(&self, role: DtlsRole) -> bool {
+        role == DtlsRole::Client || self.to_open.iter().any(|channel| channel.stream.is_some())
+    }
+
     /// Opens our channels: even stream ids for the DTLS client, odd ones for the server (RFC 8832
     /// section 6).
     pub(super) fn open_ours(&mut self, effects: &mut Vec<Effect>) {
@@ -31,38 +38,33 @@ impl Channels {
         let Some(association) = sctp.association_mut() else {
             return;
         };
+        let mut known = Vec::new();
+        // Streams that the peer knows are taken before others are chosen.
+        self.to_open.sort_by_key(|channel| channel.stream.is_none());
         for channel in self.to_open.drain(..) {
-            let free = (first..)
-                .step_by(2)
-                .find(|id| !self.open.contains_key(id) && association.stream(*id).is_err());
-            let opened = free.filter(|_| self.open.len() < CHANNELS_MAX).and_then(|id| {
-                let mut stream = association.open_stream(id, PayloadProtocolIdentifier::Binary).ok()?;
-                let (kind, value) = reliability(channel.retransmits_max);
-                // Until the peer has agreed it may not know the channel's order; the handshake
-                // itself is always ordered.
-                stream
-                    .set_reliability_params(false, ReliabilityType::Reliable, 0)
-                    .ok()?;
-                stream
-                    .write_with_ppi(&dcep::open(&channel), PayloadProtocolIdentifier::Dcep)
-                    .ok()?;
-                stream.set_reliability_params(!channel.ordered, kind, value).ok()?;
-                Some(id)
-            });
-            match opened {
-                Some(id) => {
-                    let lossy = channel.retransmits_max.is_some();
-                    self.open.insert(
-                        id,
-                        Open {
-                            label: channel.label,
-                            state: OpenState::Asked,
-                            lossy,
-                        },
-                    );
-                }
-                None => effects.push(Effect::Count(Counter::ChannelRefused)),
+            let free = |id: &StreamId| !self.open.contains_key(id) && association.stream(*id).is_err();
+            let id = match channel.stream {
+                Some(id) => Some(id).filter(|id| !self.open.contains_key(id) && *id < STREAMS_MAX),
+                None => (first..).step_by(2).find(free),
+            };
+            let id = id.filter(|_| self.open.len() < CHANNELS_MAX);
+            let Some(id) = id.filter(|id| begin(association, *id, &channel).is_some()) else {
+                effects.push(Effect::Count(Counter::ChannelRefused));
+                continue;
+            };
+            let lossy = channel.retransmits_max.is_some();
+            let state = match channel.stream {
+                Some(_) => OpenState::Agreed,
+                None => OpenState::Asked,
+            };
+            if state == OpenState::Agreed {
+                known.push((id, channel.label.clone(), lossy));
             }
+            let label = channel.label;
+            self.open.insert(id, Open { label, state, lossy });
+        }
+        for (id, label, lossy) in known {
+            self.opened(id, &label, lossy, effects);
         }
     }
 
@@ -126,9 +128,108 @@ impl Channels {
     }
 }
 
+/// Opens the stream of a channel, and asks the peer to agree where it does not know the channel.
+/// Messages of such an association may have come on the stream already.
+fn begin(association: &mut Association, id: StreamId, channel: &Channel) -> Option<()> {
+    let is_there = association.stream(id).is_ok();
+    let mut stream = match is_there {
+        true => association.stream(id).ok()?,
+        false => association.open_stream(id, PayloadProtocolIdentifier::Binary).ok()?,
+    };
+    if channel.stream.is_none() {
+        // Until the peer has agreed it may not know the channel's order; the handshake itself is
+        // always ordered.
+        stream
+            .set_reliability_params(false, ReliabilityType::Reliable, 0)
+            .ok()?;
+        stream
+            .write_with_ppi(&dcep::open(channel), PayloadProtocolIdentifier::Dcep)
+            .ok()?;
+    }
+    let (kind, value) = reliability(channel.retransmits_max);
+    stream.set_reliability_params(!channel.ordered, kind, value).ok()
+}
+
 fn reliability(retransmits_max: Option<u16>) -> (ReliabilityType, u32) {
     match retransmits_max {
         None => (ReliabilityType::Reliable, 0),
         Some(max) => (ReliabilityType::Rexmit, max.into()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test has to start somewhere")]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::channels::Letter;
+
+    /// A channel that the peer knows by a stream.
+    fn known(label: &str, stream: u16) -> Channel {
+        Channel {
+            label: label.into(),
+            ordered: true,
+            retransmits_max: None,
+            stream: Some(stream),
+        }
+    }
+
+    /// Delivers packets until none is left. Returns what else both ends want done.
+    fn settle(ends: &mut [Channels; 2], now: Instant, mut effects: [Vec<Effect>; 2]) -> [Vec<Effect>; 2] {
+        let mut others = [Vec::new(), Vec::new()];
+        while effects.iter().any(|effects| !effects.is_empty()) {
+            for end in 0..2 {
+                for effect in std::mem::take(&mut effects[end]) {
+                    match effect {
+                        Effect::Send(packet) => ends[1 - end].receive(now, packet, &mut effects[1 - end]),
+                        other => others[end].push(other),
+                    }
+                }
+            }
+        }
+        others
+    }
+
+    #[test]
+    fn channels_that_the_peer_knows_are_open_at_once() {
+        let now = Instant::now();
+        let channels = vec![known("_reliable", 6), known("_far", STREAMS_MAX), known("_twice", 6)];
+        let mut ends = [Channels::new(channels, now), Channels::new(Vec::new(), now)];
+        let mut effects = [Vec::new(), Vec::new()];
+        // The peer says nothing by itself: it takes its association for one that goes on.
+        for (end, effects) in ends.iter_mut().zip(&mut effects) {
+            end.start(DtlsRole::Server, 5000, now, effects);
+        }
+        let others = settle(&mut ends, now, effects);
+        let opened = others[0]
+            .iter()
+            .filter(|effect| matches!(effect, Effect::Opened(label) if &**label == "_reliable"));
+        assert_eq!(opened.count(), 1);
+        let refused = others[0]
+            .iter()
+            .filter(|effect| matches!(effect, Effect::Count(Counter::ChannelRefused)));
+        assert_eq!(refused.count(), 2, "a stream beyond the limit, and one that is taken");
+        let label: Arc<str> = "_reliable".into();
+        let there = Open {
+            label: label.clone(),
+            state: OpenState::Agreed,
+            lossy: false,
+        };
+        ends[1].open.insert(6, there);
+        for from in 0..2 {
+            let mut effects = [Vec::new(), Vec::new()];
+            let letter = Letter {
+                label: &label,
+                payload: b"hello"[..].into(),
+                reliable: true,
+                message: None,
+                unpaced_max: None,
+            };
+            ends[from].send(now, letter, &mut effects[from]);
+            ends[from].handle_timeout(now, &mut effects[from]);
+            settle(&mut ends, now, effects);
+            assert_eq!(ends[1 - from].take().map(|(label, _)| label), Some(label.clone()));
+        }
     }
 }

@@ -12,7 +12,7 @@ use sctp_proto::{
 use southbound::DtlsRole;
 
 use crate::counters::Counter;
-use crate::limits::{MESSAGE_MAX, RECEIVE_BUFFER_MAX};
+use crate::limits::{MESSAGE_MAX, RECEIVE_BUFFER_MAX, STREAMS_MAX};
 
 /// SCTP asks for the peer's address; under DTLS there is none, and one is as good as another.
 const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 5000);
@@ -25,15 +25,15 @@ pub(super) struct Sctp {
 }
 
 impl Sctp {
-    /// The DTLS client starts the association.
-    pub(super) fn new(role: DtlsRole, port: u16) -> Self {
+    /// Our side starts the association, or waits for the peer to do it.
+    pub(super) fn new(role: DtlsRole, starts: bool, port: u16) -> Self {
         let transport = Arc::new(
             TransportConfig::default()
                 .with_max_receive_buffer_size(RECEIVE_BUFFER_MAX)
                 .with_max_receive_message_size(MESSAGE_MAX as u32)
                 .with_max_send_message_size(MESSAGE_MAX as u32)
-                .with_max_num_inbound_streams(1024)
-                .with_max_num_outbound_streams(1024)
+                .with_max_num_inbound_streams(STREAMS_MAX)
+                .with_max_num_outbound_streams(STREAMS_MAX)
                 .with_max_init_retransmits(None)
                 .with_rto_initial_ms(500)
                 .with_rto_min_ms(200)
@@ -43,7 +43,7 @@ impl Sctp {
         let mut server = ServerConfig::default();
         server.transport = transport.clone();
         let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::new()), Some(Arc::new(server)));
-        let association = (role == DtlsRole::Client).then(|| {
+        let association = starts.then(|| {
             let mut config = ClientConfig::default();
             config.transport = transport;
             let association = endpoint.connect(config, PEER).ok();

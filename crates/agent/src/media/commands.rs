@@ -57,6 +57,12 @@ impl Media {
             return;
         };
         known.keyed();
+        // A request that was made before reached nobody.
+        for (track, key) in self.uplink.streams_of(transport) {
+            if self.uplink.take_key_frame_requests(key) && self.downlink.is_received(track, key) {
+                self.uplink.request_key_frame(cx, &self.transports, key);
+            }
+        }
         let (downlink, mut env) = self.downlink();
         downlink.keyed(cx, &mut env, transport);
         self.start_reports(cx, transport);
@@ -67,13 +73,31 @@ impl Media {
     pub(crate) fn moved(&mut self, cx: &mut Context<'_>, transport: TransportId) {
         self.restart_estimate(cx, transport);
         for (track, key) in self.uplink.streams_of(transport) {
-            self.uplink.forget_key_frame_requests(key);
+            self.uplink.take_key_frame_requests(key);
             if self.downlink.is_received(track, key) {
                 self.uplink.request_key_frame(cx, &self.transports, key);
             }
         }
         let (downlink, mut env) = self.downlink();
         downlink.request_key_frames_after_move(cx, &mut env, transport);
+    }
+
+    /// A peer has closed its transport. Its tracks stay for a while without streams, for those who
+    /// receive them: they may come over another transport.
+    pub(crate) fn abandon(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        for track in self.uplink.tracks_of(transport) {
+            if !self.downlink.subscribers_of(track).is_empty() {
+                self.uplink.abandon(cx, track);
+            }
+        }
+        self.follow_streams(cx);
+    }
+
+    /// The time of a track is over that nothing brings any more.
+    pub(crate) fn end_abandoned(&mut self, cx: &mut Context<'_>, track: TrackId) {
+        if self.uplink.is_abandoned(track) {
+            self.unpublish(cx, track);
+        }
     }
 
     /// A transport is gone, and with it its publications and subscriptions. Its leg is still in the

@@ -11,6 +11,7 @@ pub(super) fn channel(label: &str, lossy: bool) -> Channel {
         label: label.into(),
         ordered: !lossy,
         retransmits_max: lossy.then_some(0),
+        stream: None,
     }
 }
 

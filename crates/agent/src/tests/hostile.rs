@@ -106,6 +106,7 @@ fn mutated_sctp_ends_at_most_its_association() {
             label: "x".into(),
             ordered: seed % 2 == 0,
             retransmits_max: Some(0).filter(|_| seed % 3 == 0),
+            stream: None,
         };
         let mut ends = [
             Channels::new(vec![channel.clone()], start),
@@ -183,6 +184,7 @@ fn established(now: std::time::Instant) -> (Channels, Vec<u8>) {
         label: "x".into(),
         ordered: true,
         retransmits_max: None,
+        stream: None,
     };
     let mut ends = [Channels::new(Vec::new(), now), Channels::new(vec![channel], now)];
     let mut queues: [Vec<Vec<u8>>; 2] = Default::default();

@@ -1,7 +1,7 @@
 //! Peers that restart ICE and have another path then.
 
 use dataplane::LegId;
-use southbound::{Command, DtlsRole, OpenTransport, SubscriptionSettings};
+use southbound::{Command, DtlsRole, OpenTransport, Publication, SubscriptionSettings};
 
 use super::adapting::{call, encoding, seconds};
 use super::world::*;
@@ -110,5 +110,79 @@ fn a_receiver_on_another_path_gets_key_frames_and_an_estimate_of_that_path() {
     assert_eq!(world.peers[camera.peer].plis(11, start), [0]);
     seconds(&mut world, &mut camera, &mut downlink, 4);
     assert_eq!(encoding(&world, &downlink), Some(2));
+    world.close_all();
+}
+
+/// The track that was published last.
+fn published(world: &World) -> Publication {
+    let mut published = world.commands.iter().rev().filter_map(|command| match command {
+        Command::Publish(publication) => Some(publication.clone()),
+        _ => None,
+    });
+    published.next().expect("a track was published")
+}
+
+/// A publisher closes its transport, and its track has another one after this time.
+fn hand_over(after_ms: u64) -> (World, usize, usize) {
+    let mut world = World::new();
+    let (publisher, receiver) = (world.connected_peer(), world.connected_peer());
+    let track = world.publish_video(publisher, &[]);
+    world.subscribe(receiver, track, 500, BEST);
+    world.send(publisher, video(11, 1, DELTA));
+    world.send(publisher, video(11, 2, KEY));
+    assert_eq!(world.peers[receiver].rtp.len(), 1);
+    let published = published(&world);
+    let next = world.connected_peer();
+    world.peers[publisher].hang_up(world.now);
+    world.settle();
+    world.advance(after_ms);
+    world.command(Command::Publish(Publication {
+        transport: world.peers[next].transport,
+        ..published
+    }));
+    world.send(next, video(11, 50, DELTA));
+    world.send(next, video(11, 51, KEY));
+    (world, next, receiver)
+}
+
+#[test]
+fn a_track_outlives_a_transport_that_its_publisher_has_closed() {
+    let (mut world, next, receiver) = hand_over(500);
+    assert_eq!(world.peers[receiver].rtp.len(), 2, "the subscription goes on");
+    world.advance(2_000);
+    world.send(next, video(11, 52, DELTA));
+    assert_eq!(world.peers[receiver].rtp.len(), 3, "and the track stays");
+    world.close_all();
+}
+
+#[test]
+fn a_track_without_a_publisher_ends_after_a_while() {
+    let (mut world, _, receiver) = hand_over(1_500);
+    assert_eq!(world.peers[receiver].rtp.len(), 1, "its subscriptions have ended");
+    world.close_all();
+}
+
+#[test]
+fn a_publisher_is_asked_for_key_frames_as_soon_as_it_can_hear() {
+    let mut world = World::new();
+    let receiver = world.connected_peer();
+    world.idle_hands = false;
+    let publisher = world.add_peer(DtlsRole::Server, Vec::new());
+    let track = world.publish_video(publisher, &[]);
+    let mut described = published(&world);
+    described.encodings[0].ssrc = Some(wire::Ssrc(11));
+    world.command(Command::Publish(described));
+    world.subscribe(receiver, track, 500, BEST);
+    world.check(publisher, true);
+    world.start_dtls(publisher);
+    world.advance(100);
+    world.idle_hands = true;
+    let start = world.now;
+    world.advance(10);
+    assert_eq!(
+        world.peers[publisher].plis(11, start).len(),
+        1,
+        "not half a second after the first request"
+    );
     world.close_all();
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use dataplane::StreamKey;
 use dataplane::limits::EARLY_MAX;
 
-use super::key_frames::{INTERVAL, INTERVAL_OVERLOADED, KeyFrames};
+use super::key_frames::{INTERVAL, INTERVAL_OVERLOADED};
 use super::{Track, Uplink};
 use crate::context::Context;
 use crate::counters::Counter;
@@ -75,11 +75,12 @@ impl Uplink {
         }
     }
 
-    /// Forgets the requests to a stream: those on an earlier path may be lost.
-    pub(in crate::media) fn forget_key_frame_requests(&mut self, key: StreamKey) {
-        if let Some(stream) = self.streams.get_mut(&key) {
-            stream.key_frames = KeyFrames::default();
-        }
+    /// Forgets the requests to a stream: those on an earlier path may be lost. Returns whether
+    /// there was one.
+    pub(in crate::media) fn take_key_frame_requests(&mut self, key: StreamKey) -> bool {
+        let stream = self.streams.get_mut(&key);
+        let known = stream.map(|stream| std::mem::take(&mut stream.key_frames));
+        known.is_some_and(|known| known.was_asked())
     }
 
     /// Whether a key frame of this stream would be asked for at once.

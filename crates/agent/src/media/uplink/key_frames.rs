@@ -46,6 +46,11 @@ impl KeyFrames {
         self.asked.is_some_and(|asked| asked + time > now)
     }
 
+    /// Whether there was a request.
+    pub(super) fn was_asked(&self) -> bool {
+        self.asked.is_some()
+    }
+
     /// Another request is made as soon as it may be, even if no receiver waits then.
     pub(super) fn need_another(&mut self) {
         self.needs_another = true;

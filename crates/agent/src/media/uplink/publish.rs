@@ -7,7 +7,7 @@ use super::Uplink;
 use super::up_track::{EncodingState, Track};
 use crate::context::Context;
 use crate::counters::Counter;
-use crate::limits::{TRACKS_PER_TRANSPORT_MAX, TRACKS_PER_TRUNK_MAX};
+use crate::limits::{ABANDONED_MAX, TRACKS_PER_TRANSPORT_MAX, TRACKS_PER_TRUNK_MAX};
 use crate::media::media_transport::{MediaTransport, MediaTransports};
 use crate::timers::Timer;
 
@@ -58,7 +58,27 @@ impl Uplink {
             publisher.tracks.remove(&track);
         }
         cx.shared.timers.clear(Timer::Activity(track));
+        cx.shared.timers.clear(Timer::Abandoned(track));
         self.hearing.forget(track);
+    }
+
+    /// The publisher of a track has closed its transport. The track stays for a while.
+    pub(in crate::media) fn abandon(&mut self, cx: &mut Context<'_>, track: TrackId) {
+        let Some(known) = self.tracks.get(&track) else { return };
+        let (transport, encodings) = (known.publication.transport, known.encodings.len());
+        for encoding in 0..encodings {
+            self.unbind(cx, track, encoding);
+        }
+        if let Some(publisher) = self.publishers.get_mut(&transport) {
+            publisher.tracks.remove(&track);
+        }
+        cx.timer(Timer::Abandoned(track), cx.now + ABANDONED_MAX);
+    }
+
+    /// Whether nothing brings a track.
+    pub(in crate::media) fn is_abandoned(&self, track: TrackId) -> bool {
+        let known = self.tracks.get(&track);
+        known.is_some_and(|known| !self.publishers.contains_key(&known.publication.transport))
     }
 
     /// A track comes over another transport from now on. Its streams are others, and what is known
