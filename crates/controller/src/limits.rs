@@ -148,5 +148,13 @@ pub const FIRST_OFFER_WAIT: Duration = Duration::from_millis(500);
 /// A client that was asked for media sections and has not offered them is asked again after this
 /// time.
 pub const ASK_AGAIN: Duration = Duration::from_secs(5);
+/// The time between the first key frames at the node that a participant moves to and its move. A
+/// stream is asked for another one after half a second.
+pub const MOVE_PREPARATION: Duration = Duration::from_millis(600);
+/// A participant that moves to another media node comes back in this time, and connects in as much
+/// again. One that does not has to join again.
+pub const MOVE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Participants that move from one media node at a time.
+pub const MOVING_MAX: usize = 4;
 /// An offer of ours that is not answered in this time makes the client start over.
 pub const NEGOTIATION_TIMEOUT: Duration = Duration::from_secs(15);

@@ -46,6 +46,8 @@ pub struct NodeStanding {
     pub has_links: bool,
     /// It sends packets of data tracks over them too.
     pub links_tracks: bool,
+    /// It goes on with the data channels of participants that come from another node.
+    pub takes_moves: bool,
     /// The region that it is in; empty if nobody said.
     pub region: String,
 }
@@ -61,6 +63,7 @@ impl Default for NodeStanding {
             passes_messages_on: false,
             has_links: false,
             links_tracks: false,
+            takes_moves: false,
             region: String::new(),
         }
     }
@@ -149,6 +152,17 @@ impl Nodes {
     pub(crate) fn links_tracks(&self, id: NodeId) -> bool {
         let known = self.0.get(&id);
         self.has_links(id) && known.is_some_and(|known| known.standing.links_tracks)
+    }
+
+    /// Whether participants can come to a node from another one without joining again.
+    pub(crate) fn takes_moves(&self, id: NodeId) -> bool {
+        self.0.get(&id).is_some_and(|known| known.standing.takes_moves)
+    }
+
+    /// The region of a node, if it has said one.
+    pub(crate) fn region_of(&self, id: NodeId) -> Option<String> {
+        let region = self.0.get(&id).map(|known| known.standing.region.clone());
+        region.filter(|region| !region.is_empty())
     }
 
     /// When the participants of a node are to be elsewhere; `None` unless it drains.

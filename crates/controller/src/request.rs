@@ -265,6 +265,8 @@ pub struct SyncState {
     pub exceptions: Option<Vec<String>>,
     /// Tracks that it does not want for now.
     pub disabled_sids: Vec<String>,
+    /// The data channels that it has opened, by their labels, with their streams.
+    pub channels: Vec<(String, u16)>,
 }
 
 /// A change of a participant's name, metadata or attributes. Empty ones stay as they are.

@@ -4,6 +4,7 @@ pub(crate) mod data;
 mod events;
 mod lifetime;
 mod membership;
+pub(crate) mod moving;
 mod negotiating;
 mod notices;
 mod profile;

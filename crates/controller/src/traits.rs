@@ -16,6 +16,10 @@ pub struct ClientTraits {
     pub learns_tracks_by_packets: bool,
     /// It can tell two tracks of one stream apart, so that streams may be played in step.
     pub plays_streams_in_step: bool,
+    /// It takes another certificate with an ICE restart: its peer connections can go on at another
+    /// node, while other clients have to join again.
+    #[serde(default)]
+    pub can_move: bool,
     /// Codecs that its device handles badly.
     pub disabled_codecs: DisabledCodecs,
     /// The version of its protocol between clients. Passed through.

@@ -311,6 +311,8 @@ pub(crate) fn sync_state(state: proto::SyncState) -> SyncState {
     let published = state.publish_tracks.into_iter().filter_map(|published| published.track);
     let data_published = state.publish_data_tracks.into_iter();
     let received = state.datachannel_receive_states.into_iter();
+    let channels = state.data_channels.into_iter();
+    let own = channels.filter(|channel| channel.target() == proto::SignalTarget::Publisher);
     SyncState {
         published_sids: published.map(|track| track.sid).collect(),
         // LiveKit takes one without an id for one that it does not know.
@@ -320,6 +322,9 @@ pub(crate) fn sync_state(state: proto::SyncState) -> SyncState {
         received: received.map(|state| (state.publisher_sid, state.last_seq)).collect(),
         exceptions: state.subscription.map(listed),
         disabled_sids: state.track_sids_disabled,
+        channels: own
+            .filter_map(|channel| Some((channel.label.clone(), u16::try_from(channel.id).ok()?)))
+            .collect(),
     }
 }
 

@@ -13,10 +13,14 @@ const STREAMS_IN_STEP: i32 = 10;
 /// Traits of a client.
 pub(crate) fn of(client: ClientInfo) -> ClientTraits {
     let is_pion = client.sdk() == Sdk::Go;
+    // Unnamed ones are not LiveKit's.
+    let is_named = client.sdk() != Sdk::Unknown;
     ClientTraits {
         applies_offer_after_greeting: is_pion,
         learns_tracks_by_packets: is_pion,
         plays_streams_in_step: client.protocol >= STREAMS_IN_STEP && !is_firefox(&client),
+        // libwebrtc begins DTLS anew where an ICE restart names another certificate.
+        can_move: is_named && !is_pion && !is_firefox(&client),
         disabled_codecs: disabled_codecs(&client),
         client_protocol: client.client_protocol,
         capabilities: values(client.capabilities),

@@ -293,6 +293,7 @@ impl Coordinator {
                 passes_messages_on: version.is_some_and(|version| version >= Versions::ENDPOINTS),
                 has_links: version.is_some_and(|version| version >= Versions::LINKS),
                 links_tracks: version.is_some_and(|version| version >= Versions::LINKED_TRACKS),
+                takes_moves: version.is_some_and(|version| version >= Versions::MOVES),
                 region: record.region.clone(),
             };
             rooms.placement().set_standing(now, node, standing);

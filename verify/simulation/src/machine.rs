@@ -95,6 +95,12 @@ impl Machine {
         version.is_some_and(|version| version >= Versions::LINKED_TRACKS)
     }
 
+    /// Whether participants of other nodes can come to the node without joining again.
+    pub(crate) fn takes_moves(&self) -> bool {
+        let version = self.fenced.as_ref().map(|fenced| fenced.version);
+        version.is_none_or(|version| version >= Versions::MOVES)
+    }
+
     /// The fence, if there is one.
     pub(crate) fn fence(&mut self) -> Option<&mut Fence> {
         self.fenced.as_mut().map(|fenced| &mut fenced.fence)

@@ -125,6 +125,7 @@ impl Node {
                 passes_messages_on: machine.passes_messages_on(),
                 has_links: machine.has_links(),
                 links_tracks: machine.links_tracks(),
+                takes_moves: machine.takes_moves(),
                 ..NodeStanding::default()
             };
             self.controller

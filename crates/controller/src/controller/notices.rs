@@ -103,7 +103,7 @@ impl Controller {
             return out.push(Output::Count(Counter::StaleNotice));
         }
         let rooms = self.rooms.iter().flat_map(|(key, room)| {
-            let there = room.roster().all().filter(|participant| participant.media.node == node);
+            let there = room.roster().all().filter(|participant| participant.media.needs(node));
             there.map(|participant| (*key, participant.key))
         });
         let lost: Vec<_> = rooms.collect();

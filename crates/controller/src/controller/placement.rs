@@ -8,8 +8,11 @@ use southbound::NodeId;
 use super::Controller;
 use crate::context::{Core, Timer};
 use crate::ids::{ParticipantKey, RoomKey};
+use crate::limits::MOVING_MAX;
 use crate::nodes::{Need, SMALL_ROOM_MAX};
+use crate::participant::Participant;
 use crate::room::Room;
+use crate::room::moving::{begin_move, can_move};
 use crate::{Config, Counter, EndAction, EndReason, NoNode, NodeStanding, Output, PinnedRooms};
 
 /// How often participants leave a node that drains, at most.
@@ -27,6 +30,19 @@ struct Party {
     members: Vec<ParticipantKey>,
     /// The room has nobody elsewhere.
     is_whole: bool,
+    /// They move. Others join again.
+    can_move: bool,
+}
+
+/// The participants of a node that drains.
+#[derive(Default)]
+struct Leavers {
+    /// Those who can leave, the next ones first.
+    parties: Vec<Party>,
+    /// Those who are on their way.
+    moving: usize,
+    /// All who are there.
+    here: usize,
 }
 
 /// The nodes of a room that somebody joins.
@@ -104,19 +120,20 @@ impl Placement<'_> {
         }
     }
 
-    /// Has participants leave a node that drains, as many as are due. Their clients join again, and
-    /// are placed as newcomers. A small room leaves it at once, the participants of a large one one
-    /// after the other, spread over the time that is left. Rooms that are on other nodes already go
-    /// first.
+    /// Has participants leave a node that drains, as many as are due, spread over the time that is
+    /// left. Those whose clients can do it move one after the other while their media flows, few at
+    /// a time. The others join again, and are placed as newcomers: those of a small room at once,
+    /// those of a large one one after the other. Rooms that are on other nodes already go first.
     ///
-    /// Nobody leaves whom no other node takes: the calls may end before the node does.
+    /// Nobody leaves whom no other node takes: the calls may end before the node does. When the
+    /// time is over, those who are left join again.
     pub(super) fn leave(&mut self, now: Instant, node: NodeId, out: &mut Vec<Output>) {
         let Some(until) = self.0.core.nodes.empty_at(node) else {
             return;
         };
-        let (movable, here) = parties(self.0, node);
-        if movable.is_empty() {
-            if here > 0 {
+        let Leavers { parties, moving, here } = Leavers::of(self.0, node);
+        if parties.is_empty() {
+            if here > moving {
                 self.0.core.nodes.postpone(node, LOOK_EVERY);
             }
             return self.0.core.timers.insert(now + LOOK_EVERY, Timer::Node(node));
@@ -126,13 +143,23 @@ impl Placement<'_> {
             true => here,
             false => here * STEP_MIN.as_millis() as usize / left.as_millis().max(1) as usize,
         };
-        let mut gone = 0;
-        for party in movable {
+        let (mut gone, mut moving) = (0, moving);
+        for party in parties {
+            if party.can_move && !left.is_zero() {
+                if moving >= MOVING_MAX {
+                    continue;
+                }
+                moving += 1;
+            }
             gone += party.members.len();
-            for participant in party.members {
+            for participant in &party.members {
                 out.push(Output::Count(Counter::MovedParticipant));
-                self.0.in_room(now, party.room, out, |room, ctx| {
-                    room.dismiss(ctx, participant, EndReason::Migration, EndAction::Reconnect);
+                let to = (party.can_move && !left.is_zero())
+                    .then(|| self.next_node(party.room, *participant, node))
+                    .flatten();
+                self.0.in_room(now, party.room, out, |room, ctx| match to {
+                    Some(to) => begin_move(room, ctx, *participant, to),
+                    None => room.dismiss(ctx, *participant, EndReason::Migration, EndAction::Reconnect),
                 });
             }
             if gone >= due.max(1) {
@@ -143,33 +170,57 @@ impl Placement<'_> {
         let next = now + pause.clamp(STEP_MIN, LOOK_EVERY.max(left));
         self.0.core.timers.insert(next, Timer::Node(node));
     }
+
+    /// The node that a participant moves to, of the region that it is in; `None` if it has to join
+    /// again.
+    fn next_node(&mut self, room: RoomKey, participant: ParticipantKey, from: NodeId) -> Option<NodeId> {
+        let found = self.0.rooms.get(&room)?;
+        let name = found.profile().shared_name();
+        let identity = found.roster().get(participant)?.profile.identity.clone();
+        let region = self.0.core.nodes.region_of(from);
+        let to = self.place(&name, &identity, region.as_deref()).ok()?;
+        self.0.core.nodes.takes_moves(to).then_some(to)
+    }
 }
 
-/// Those who can leave a node, in the order in which they do, and the number of all who are
-/// there.
-fn parties(controller: &Controller, node: NodeId) -> (Vec<Party>, usize) {
-    let (mut parties, mut here) = (Vec::new(), 0);
-    for (key, room) in &controller.rooms {
-        let roster = room.roster();
-        let members = roster.all().filter(|participant| participant.media.node == node);
-        let members: Vec<_> = members.map(|participant| participant.key).collect();
-        here += members.len();
-        // A controller that drains takes nobody back.
-        let is_movable = !members.is_empty() && !controller.core.is_draining;
-        if !is_movable || check(controller, room.profile().name(), "").is_err() {
-            continue;
+impl Leavers {
+    /// Those who can leave a node, in the order in which they do.
+    fn of(controller: &Controller, node: NodeId) -> Self {
+        let mut leavers = Self::default();
+        for (key, room) in &controller.rooms {
+            let roster = room.roster();
+            let members = roster.all().filter(|participant| participant.media.node == node);
+            let (moving, members): (Vec<_>, Vec<_>) =
+                members.partition(|participant| participant.media.relocation.is_some());
+            leavers.here += moving.len() + members.len();
+            leavers.moving += moving.len();
+            // A controller that drains takes nobody back.
+            let is_movable = !members.is_empty() && !controller.core.is_draining;
+            if !is_movable || check(controller, room.profile().name(), "").is_err() {
+                continue;
+            }
+            let is_whole = moving.len() + members.len() == roster.len();
+            let party = |members: Vec<&Participant>, can_move| Party {
+                room: *key,
+                members: members.into_iter().map(|member| member.key).collect(),
+                is_whole,
+                can_move,
+            };
+            let (movers, others): (Vec<_>, Vec<_>) = members.into_iter().partition(|member| can_move(member));
+            leavers
+                .parties
+                .extend(movers.into_iter().map(|member| party(vec![member], true)));
+            match roster.len() {
+                _ if others.is_empty() => {}
+                0..=SMALL_ROOM_MAX => leavers.parties.push(party(others, false)),
+                _ => leavers
+                    .parties
+                    .extend(others.into_iter().map(|member| party(vec![member], false))),
+            }
         }
-        let is_whole = members.len() == roster.len();
-        let of = |members| Party {
-            room: *key,
-            members,
-            is_whole,
-        };
-        match roster.len() {
-            0..=SMALL_ROOM_MAX => parties.push(of(members)),
-            _ => parties.extend(members.into_iter().map(|member| of(vec![member]))),
-        }
+        leavers
+            .parties
+            .sort_by_key(|party| (party.is_whole, party.members.len(), party.room));
+        leavers
     }
-    parties.sort_by_key(|party| (party.is_whole, party.members.len()));
-    (parties, here)
 }

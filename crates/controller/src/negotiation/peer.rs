@@ -1,6 +1,7 @@
 //! One peer connection.
 
 mod described;
+mod moving;
 mod saved;
 
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,8 @@ pub(crate) struct Peer {
     protocol: IceProtocol,
     /// Which of the node's UDP ports it is to use, modulo the number of ports.
     port_index: usize,
+    /// It is at another node than when the peer last described itself.
+    has_moved: bool,
 }
 
 /// Whether media flows.
@@ -136,6 +139,7 @@ impl Peer {
             disabled,
             protocol,
             port_index,
+            has_moved: false,
         }
     }
 

@@ -2,10 +2,11 @@
 
 use std::time::Instant;
 
-use southbound::{Command, NodeId, TransportId};
+use southbound::{Channel, Command, NodeId, TransportId};
 
 use crate::context::Context;
 use crate::negotiation::{Peer, PeerState};
+use crate::participant::Relocation;
 use crate::{Description, PeerMode};
 
 /// The peer connections of a participant.
@@ -25,6 +26,10 @@ pub(crate) struct Media {
     pub(crate) silent_since: Option<Instant>,
     /// The rate that a test asked its downlink to be held to. Shape: bits per second.
     pub(crate) simulated_limit: Option<u64>,
+    /// Its way to another node, while it is on it.
+    pub(crate) relocation: Option<Relocation>,
+    /// The data channels that its client has opened, as it said when it came back last.
+    pub(crate) channels: Vec<Channel>,
 }
 
 /// The offer a client joined with, and when to answer it at the latest.
@@ -66,7 +71,19 @@ impl Media {
             requested: None,
             silent_since: None,
             simulated_limit: None,
+            relocation: None,
+            channels: Vec::new(),
         }
+    }
+
+    /// Whether it is on a node, or on its way there.
+    pub(crate) fn needs(&self, node: NodeId) -> bool {
+        self.node == node || self.target() == Some(node)
+    }
+
+    /// The node that it is on its way to.
+    pub(crate) fn target(&self) -> Option<NodeId> {
+        self.relocation.as_ref().and_then(Relocation::target)
     }
 
     /// The peer connection it receives on.

@@ -2,7 +2,7 @@
 
 use southbound::{ChannelEnd, CloseReason, Notice, TransportId};
 
-use super::{Room, subscribing};
+use super::{Room, moving, subscribing};
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::{GOODBYE_TIMEOUT, SILENCE_TIMEOUT};
@@ -56,6 +56,7 @@ impl Room {
             return;
         };
         peer.state = PeerState::Connected;
+        moving::note_connected(self, ctx, key, transport);
         let Some(participant) = self.roster.get_mut(key) else {
             return;
         };

@@ -14,7 +14,7 @@ use southbound::{Command, Node, NodeId, TrackId};
 use crate::context::{Context, Timer};
 use crate::ids::{ParticipantKey, ParticipantRef, RoomKey};
 use crate::limits::PARTICIPANTS_MAX;
-use crate::participant::{Participant, StoredBytes};
+use crate::participant::{Participant, Relocation, StoredBytes};
 use crate::{Config, Counter, Notification, Output, RefusalReason, Request, Resume};
 
 pub(in crate::room) use self::store::{STORE_FULL, list_len};
@@ -101,11 +101,35 @@ impl Roster {
         let removed = self.participants.remove(&key)?;
         self.changed.insert(key);
         self.unsaved.note_departure(&removed);
-        if let Some(there) = self.nodes.get_mut(&removed.media.node) {
+        for node in [Some(removed.media.node), removed.media.target()].into_iter().flatten() {
+            self.leave_node(node);
+        }
+        Some(removed)
+    }
+
+    fn leave_node(&mut self, node: NodeId) {
+        if let Some(there) = self.nodes.get_mut(&node) {
             *there -= 1;
         }
         self.nodes.retain(|_, there| *there > 0);
-        Some(removed)
+    }
+
+    /// A participant is to move to another node: the room is there from now on.
+    pub(in crate::room) fn expect(&mut self, key: ParticipantKey, to: NodeId, tell_at: Instant) {
+        if let Some(participant) = self.get_mut(key) {
+            participant.media.relocation = Some(Relocation::Prepared { to, tell_at });
+            *self.nodes.entry(to).or_default() += 1;
+        }
+    }
+
+    /// A participant is on the node that it was to move to. Returns that before and this one.
+    pub(in crate::room) fn arrive(&mut self, key: ParticipantKey) -> Option<(NodeId, NodeId)> {
+        let media = &mut self.get_mut(key)?.media;
+        let to = media.target()?;
+        let from = std::mem::replace(&mut media.node, to);
+        media.relocation = None;
+        self.leave_node(from);
+        Some((from, to))
     }
 
     /// The endpoint of its messages may have to be another one.

@@ -3,12 +3,13 @@
 mod carrying;
 mod clear;
 mod failing;
+mod moving;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use controller::{
-    Config, ConnectionId, Counter, Event, Input, MuteTrack, NodeStanding, Notification, Output, PeerMode, Request,
+    Config, ConnectionId, Counter, Event, Input, Join, MuteTrack, NodeStanding, Notification, Output, PeerMode, Request,
     TrackInfo, TrackSettings,
 };
 use southbound::{
@@ -17,7 +18,7 @@ use southbound::{
 };
 use wire::Ssrc;
 
-use crate::world::{World, keys, node};
+use crate::world::{World, joining, keys, node};
 
 const NODES: [NodeId; 3] = [NodeId(1), NodeId(2), NodeId(3)];
 
@@ -123,13 +124,17 @@ impl Cluster {
 
     /// Somebody joins on a node, with a microphone, and answers what is offered.
     fn join(&mut self, at: NodeId, identity: &str) -> (ConnectionId, TrackInfo) {
+        self.join_with(at, joining(identity))
+    }
+
+    fn join_with(&mut self, at: NodeId, join: Join) -> (ConnectionId, TrackInfo) {
         for id in NODES {
             self.world
                 .controller
                 .placement()
                 .set_standing(self.world.now, id, room_for(id == at));
         }
-        let connection = self.world.join(identity, PeerMode::Dual);
+        let connection = self.world.join_with(join);
         self.note();
         let track = self.world.publish(connection);
         self.note();

@@ -60,10 +60,15 @@ pub(crate) fn node(id: NodeId) -> Node {
 
 /// An offer of one section that sends audio of this track.
 pub(crate) fn offer(track: &str) -> Description {
+    offer_by(track, "abcd")
+}
+
+/// The same under this ICE user fragment.
+pub(crate) fn offer_by(track: &str, ufrag: &str) -> Description {
     let fingerprint = ["AB"; 32].join(":");
     let sdp = format!(
         "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0\r\n\
-         m=audio 9 UDP/TLS/RTP/SAVPF 111\r\nc=IN IP4 0.0.0.0\r\na=mid:0\r\na=ice-ufrag:abcd\r\n\
+         m=audio 9 UDP/TLS/RTP/SAVPF 111\r\nc=IN IP4 0.0.0.0\r\na=mid:0\r\na=ice-ufrag:{ufrag}\r\n\
          a=ice-pwd:0123456789012345678901\r\na=fingerprint:sha-256 {fingerprint}\r\na=setup:actpass\r\n\
          a=sendonly\r\na=rtcp-mux\r\na=msid:- {track}\r\na=rtpmap:111 opus/48000/2\r\n"
     );

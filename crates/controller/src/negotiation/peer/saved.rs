@@ -58,6 +58,9 @@ struct SavedChannel {
     label: String,
     ordered: bool,
     retransmits_max: Option<u16>,
+    /// The stream by which the peer has known it since before it moved to its node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stream: Option<u16>,
 }
 
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
@@ -139,6 +142,7 @@ impl Peer {
             disabled,
             protocol,
             port_index,
+            has_moved: false,
         };
         if let Some(remote) = saved.remote {
             peer.remote = Some(remote.restore()?);
@@ -183,6 +187,7 @@ impl SavedChannel {
             label: channel.label.to_string(),
             ordered: channel.ordered,
             retransmits_max: channel.retransmits_max,
+            stream: channel.stream,
         }
     }
 
@@ -191,6 +196,7 @@ impl SavedChannel {
             label: Arc::from(self.label),
             ordered: self.ordered,
             retransmits_max: self.retransmits_max,
+            stream: self.stream,
         }
     }
 }

@@ -13,6 +13,7 @@ use calls::Calls;
 use endpoints::Endpoints;
 
 pub(in crate::room) use blobs::{get_blob, store_blob};
+pub(in crate::room) use labels::channel;
 pub use labels::{DATA_TRACK, LOSSY, RELIABLE};
 pub(in crate::room) use pass_on::send_early;
 use tracks::DataTracks;

@@ -1,15 +1,13 @@
 //! Coming in.
 
-use std::sync::Arc;
-
-use southbound::{Channel, NodeId};
+use southbound::NodeId;
 
 use crate::context::{Context, Timer};
 use crate::ids::{ParticipantKey, ParticipantRef};
 use crate::limits::CONNECT_TIMEOUT;
 use crate::participant::Participant;
 use crate::room::Room;
-use crate::room::data::{DATA_TRACK, LOSSY, RELIABLE};
+use crate::room::data::{DATA_TRACK, LOSSY, RELIABLE, channel};
 use crate::room::membership::metadata::refresh_token_if_due;
 use crate::room::negotiating::keep_first_offer;
 use crate::room::roster::Roster;
@@ -83,23 +81,7 @@ impl Room {
 /// channels that everything is sent on.
 fn open_subscriber(ctx: &mut Context<'_>, participant_ref: ParticipantRef, participant: &mut Participant) {
     let transport = ctx.core.ids.transport();
-    let channels = vec![
-        Channel {
-            label: Arc::from(RELIABLE),
-            ordered: true,
-            retransmits_max: None,
-        },
-        Channel {
-            label: Arc::from(LOSSY),
-            ordered: false,
-            retransmits_max: Some(0),
-        },
-        Channel {
-            label: Arc::from(DATA_TRACK),
-            ordered: false,
-            retransmits_max: Some(0),
-        },
-    ];
+    let channels = [RELIABLE, LOSSY, DATA_TRACK].map(channel).to_vec();
     let mut peer = participant.client.peer(transport, &mut ctx.core.random, channels);
     peer.add_data_section();
     peer.offering.needed = true;

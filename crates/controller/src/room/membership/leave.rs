@@ -8,9 +8,9 @@ use crate::ids::ParticipantKey;
 use crate::leavers::Leaver;
 use crate::own_data::DataState;
 use crate::participant::Participant;
-use crate::room::Room;
 use crate::room::events::{self, track_change};
 use crate::room::roster::Roster;
+use crate::room::{Room, moving};
 use crate::{EndAction, EndCause, EndReason, Event, Notification, Output, ParticipantState, RoomChange};
 
 impl Room {
@@ -43,6 +43,9 @@ impl Room {
             ctx.core.index.transports.remove(&peer.transport);
             let transport = peer.transport;
             ctx.command(participant.media.node, Command::Close { transport });
+        }
+        if let Some(relocation) = &participant.media.relocation {
+            moving::close(ctx, relocation.left());
         }
         for subscription in participant.subscriptions.iter() {
             ctx.core.index.subscriptions.remove(&subscription.id);

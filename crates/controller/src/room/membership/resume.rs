@@ -9,7 +9,7 @@ use crate::participant::{Link, SimulatedFault};
 use crate::room::membership::metadata::refresh_token;
 use crate::room::negotiating::restart_subscriber;
 use crate::room::quality::send_quality;
-use crate::room::{Room, subscribing};
+use crate::room::{Room, moving, subscribing};
 use crate::subscription::Settings;
 use crate::{
     ConnectionId, EndAction, EndCause, EndReason, Event, Notification, Output, Resume, Resumed, SyncState,
@@ -76,8 +76,11 @@ impl Room {
             break_connection(ctx, connection);
             return self.detach(ctx, key);
         }
-        restart_subscriber(ctx, &mut self.roster, key);
-        self.subscribers.negotiate(key);
+        // Of one that moves, media flows at the node before until its client restarts ICE.
+        if !moving::returned(self, ctx, key) {
+            restart_subscriber(ctx, &mut self.roster, key);
+            self.subscribers.negotiate(key);
+        }
         if let Some(state) = resume.sync_state {
             self.take_sync_state(ctx, key, state);
         }
@@ -102,6 +105,10 @@ impl Room {
             // It publishes what we know nothing of: there is no common state to go on from.
             return self.dismiss(ctx, key, EndReason::StateMismatch, EndAction::Reconnect);
         }
+        moving::note_channels(&mut self.roster, key, &state.channels);
+        let Some(participant) = self.roster.get_mut(key) else {
+            return;
+        };
         let received = state.received.into_iter().take(crate::limits::PARTICIPANTS_MAX);
         participant.data.packets.received = received.collect();
         let auto_subscribe = participant.subscriptions.are_automatic();

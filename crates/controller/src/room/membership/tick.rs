@@ -3,11 +3,11 @@
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::{NEGOTIATION_TIMEOUT, RESUME_TIMEOUT, SILENCE_TIMEOUT};
-use crate::participant::Link;
-use crate::room::Room;
+use crate::participant::{Link, Relocation};
 use crate::room::membership::metadata::refresh_token_if_due;
 use crate::room::publishing::falling_demands;
 use crate::room::roster::Roster;
+use crate::room::{Room, moving};
 use crate::{Counter, EndAction, EndReason};
 
 /// The consequence of a deadline that has passed.
@@ -24,6 +24,7 @@ impl Room {
             Some(Overdue::Restart(reason)) => return self.dismiss(ctx, key, reason, EndAction::Reconnect),
             None => {}
         }
+        moving::call_back(self, ctx, key);
         let found = self.roster.get_mut(key);
         if let Some(offer) = found.and_then(|found| found.media.take_overdue_first_offer(ctx.now)) {
             self.take_offer(ctx, key, offer);
@@ -79,6 +80,11 @@ fn overdue(ctx: &mut Context<'_>, roster: &Roster, key: ParticipantKey) -> Optio
     {
         ctx.count(Counter::NeverConnected);
         return Some(Overdue::Restart(EndReason::JoinFailure));
+    }
+    let relocation = participant.media.relocation.as_ref();
+    let until = relocation.and_then(Relocation::until);
+    if until.is_some_and(|until| until <= ctx.now) {
+        return Some(Overdue::Restart(EndReason::Migration));
     }
     let pending = participant
         .media

@@ -9,11 +9,12 @@ use crate::ids::ParticipantKey;
 use crate::limits::FIRST_OFFER_WAIT;
 use crate::negotiation::{Answered, Change, NegotiationError};
 use crate::participant::Participant;
-use crate::room::Room;
+use crate::room::moving::resend_moved;
 use crate::room::publishing::claim;
 use crate::room::roster::Roster;
 use crate::room::subscribing::{Subscribers, place_subscriptions};
 use crate::room::updates::Updates;
+use crate::room::{Room, moving};
 use crate::subscription::SubscriptionState;
 use crate::{Counter, Description, EndAction, EndReason, Event, LocalDescription, Notification, PeerMode};
 
@@ -34,6 +35,7 @@ impl Room {
         offer: &SessionDescription,
         id: u32,
     ) -> Result<(), NegotiationError> {
+        let left = moving::relocate_by(self, ctx, key, offer);
         let Some(node) = self.roster.node_of(ctx, key) else {
             return Ok(());
         };
@@ -93,6 +95,12 @@ impl Room {
         for (mid, track) in arrivals {
             self.arrive(ctx, key, mid, track);
         }
+        if let Some(left) = left {
+            self.speaking.moved(ctx, &self.roster, key, left);
+        }
+        if mode == PeerMode::Single {
+            resend_moved(ctx, &mut self.roster, key);
+        }
         for subscription in placed {
             self.subscribers.activate(ctx, &mut self.roster, key, subscription);
         }
@@ -145,6 +153,7 @@ impl Subscribers {
         if let Some(command) = peer.connect() {
             roster.command(ctx, key, command);
         }
+        resend_moved(ctx, roster, key);
         for subscription in answered {
             match subscription {
                 Answered::Taken(id) => self.activate(ctx, roster, key, id),

@@ -26,6 +26,11 @@ impl Voices {
         }
     }
 
+    /// Whether a microphone is held back.
+    pub(crate) fn holds(&self, track: TrackId) -> bool {
+        self.held.contains(&track)
+    }
+
     /// Takes the levels of the interval that ended, in -dBov; tracks that are missing were silent.
     pub(crate) fn hear(&mut self, levels: BTreeMap<TrackId, u8>) {
         self.levels = levels;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use access::TrackSource;
-use southbound::{AudioActivity, Command, TrackId};
+use southbound::{AudioActivity, Command, NodeId, TrackId};
 use wire::MediaKind;
 
 use crate::context::Context;
@@ -51,6 +51,21 @@ impl Speaking {
             for media in track.all_media().filter(|_| is_face(track)) {
                 let track = media.publication.track;
                 roster.command_all(ctx, &Command::SetSpeakerRank { track, rank: None });
+            }
+        }
+    }
+
+    /// Holds the voices of a participant back at the node that it has moved to, as at the one that
+    /// it has left. That one forwards whatever it gets from now on.
+    pub(in crate::room) fn moved(&self, ctx: &mut Context<'_>, roster: &Roster, key: ParticipantKey, left: NodeId) {
+        let Some((voices, participant)) = self.voices.as_ref().zip(roster.get(key)) else {
+            return;
+        };
+        let tracks = participant.publications.tracks.values();
+        let held = tracks.filter(|track| is_voice(track) && voices.holds(track.id));
+        for track in held.map(|track| track.id) {
+            for (node, forwarding) in [(left, true), (participant.media.node, false)] {
+                ctx.command(node, Command::SetForwarding { track, forwarding });
             }
         }
     }

@@ -122,6 +122,11 @@ impl Trunking {
         media: &PublicationMedia,
     ) {
         let id = media.publication.track;
+        // Its publisher has moved to a node that got it over a trunk, and publishes it there.
+        let moved = self.routes.get_mut(&id).and_then(|route| route.hops.remove(&root));
+        if let Some(hop) = moved {
+            unsubscribe(ctx, hop.from, hop.names());
+        }
         let mut needs = needs(roster, root, track, version, media);
         if needs.is_empty() {
             return self.end(ctx, id);
@@ -185,6 +190,13 @@ impl Trunking {
             ctx.command(end.node, trunk.open(end.node));
         }
         self.trunks.insert(pair, trunk);
+    }
+
+    /// Opens the trunks that a node will need when somebody of the room comes to it.
+    pub(in crate::room) fn open_ahead(&mut self, ctx: &mut Context<'_>, roster: &Roster, node: NodeId) {
+        for other in roster.nodes().into_iter().filter(|other| *other != node) {
+            self.open_trunk(ctx, roster, NodePair::of(node, other));
+        }
     }
 
     pub(in crate::room) fn refuse(&mut self, ctx: &mut Context<'_>, timer: Timer, pair: NodePair) {

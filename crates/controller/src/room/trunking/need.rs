@@ -39,21 +39,27 @@ pub(super) fn needs(
     media: &PublicationMedia,
 ) -> BTreeMap<NodeId, Need> {
     let mut needs: BTreeMap<NodeId, Need> = BTreeMap::new();
-    for receiver in roster.all().filter(|receiver| receiver.media.node != root) {
+    for receiver in roster.all() {
         let Some(subscription) = receiver.subscriptions.to(track) else {
             continue;
         };
         if !matches!(subscription.state, SubscriptionState::Active(_, of) if of == version) {
             continue;
         }
-        let need = needs.entry(receiver.media.node).or_default();
         let wanted = subscription.settings.wanted(media);
-        if wanted.enabled {
-            let best = usize::from(wanted.encoding_max) + 1;
-            need.add(Need {
-                encodings: best.min(media.publication.encodings.len()),
-                spatial_max: wanted.spatial_max,
-            });
+        // One that moves has it at both nodes meanwhile.
+        let nodes = [Some(receiver.media.node), receiver.media.target()]
+            .into_iter()
+            .flatten();
+        for node in nodes.filter(|node| *node != root) {
+            let need = needs.entry(node).or_default();
+            if wanted.enabled {
+                let best = usize::from(wanted.encoding_max) + 1;
+                need.add(Need {
+                    encodings: best.min(media.publication.encodings.len()),
+                    spatial_max: wanted.spatial_max,
+                });
+            }
         }
     }
     needs

@@ -131,6 +131,7 @@ pub(super) fn peer(transport: u64, values: PeerValues, tracks: &[SavedTrack]) ->
         label: Arc::from("_lossy"),
         ordered: false,
         retransmits_max: Some(0),
+        stream: Some(2),
     };
     let (transport, mut random) = (TransportId(transport), Random::new([values.seed; 32]));
     let disabled = DisabledCodecs::default();
