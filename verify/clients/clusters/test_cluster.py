@@ -104,13 +104,20 @@ async def test_people_leave_a_media_node_that_drains(tmp_path, call):
     async with cluster(tmp_path, media=2, settings=drains) as running:
         await call.meet(running.url)
         leaving = _carrying(running)
-        seen = call.seen()
+        seen, sids = call.seen(), call.sids()
         begun = time.monotonic()
         await leaving.end(30)
         print(f"the node has ended {time.monotonic() - begun:.1f} s after it was asked to")
         assert "drained: everybody has left" in leaving.log
         await call.flows()
-        gaps_are_short(seen, longest_s=5)
+        gaps_are_short(seen, longest_s=2)
+        assert call.sids() == sids, "they have moved, and nobody has joined anew"
+        # Their data channels have moved along.
+        for person, other in (call.people, reversed(call.people)):
+            for reliable in (True, False):
+                text = f"{person.identity} is here, {reliable}".encode()
+                await person.send(text, reliable=reliable)
+                await until("data arrives", lambda other=other, text=text: other.heard(text), 10)
 
 
 @pytest.mark.timeout(180)
