@@ -9,7 +9,7 @@ use operator::cluster::Connection;
 use southbound::{ControllerHello, NodeId, NodeMessage, RoomMessage, RoomState};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::AbortHandle;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 use super::Event;
@@ -20,8 +20,9 @@ use crate::os::clock;
 /// The pauses before a node is connected to again: the first, and the longest.
 const AGAIN: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(2)];
 
-/// How long a node that was connected may be away before its participants are sent elsewhere.
-const AWAY_MAX: Duration = Duration::from_secs(2);
+/// How long a node that was connected may be away before its participants are sent elsewhere. One
+/// whose machine is gone has been silent for the time of a keep-alive before.
+const AWAY_MAX: Duration = Duration::from_secs(1);
 
 /// How often the port of a node that was connected may refuse before its process counts as gone.
 const REFUSALS_MAX: u32 = 2;
@@ -204,13 +205,25 @@ impl Follower {
         let (mut pause, mut refusals) = (AGAIN[0], 0);
         let mut lost: Option<Instant> = None;
         loop {
-            match connect(&self.address, &self.tls, self.hello).await {
+            let connecting = connect(&self.address, &self.tls, self.hello);
+            // An address that does not answer takes longer than a node may be away.
+            let connected = match lost {
+                Some(at) => {
+                    let left = (at + AWAY_MAX).saturating_duration_since(clock::now());
+                    timeout(left, connecting).await.unwrap_or(Err(ConnectError::Silent))
+                }
+                None => connecting.await,
+            };
+            match connected {
                 Ok(remote) if remote.hello.node == self.node => match self.follow(remote).await {
                     Ok(true) => (pause, refusals, lost) = (AGAIN[0], 0, Some(clock::now())),
                     Ok(false) => {}
                     Err(Gone) => return,
                 },
                 Ok(remote) => {
+                    // It has started again, and the other one has a connection of its own. Each
+                    // further attempt would end that.
+                    (refusals, pause) = (REFUSALS_MAX, AGAIN[1]);
                     let (other, address) = (remote.hello.node.0, &self.address);
                     warn!(
                         node = self.node.0,
@@ -237,7 +250,7 @@ impl Follower {
     /// Passes on what a node says until the connection is lost. Returns whether the node was
     /// connected.
     async fn follow(&self, mut remote: RemoteNode) -> Result<bool, Gone> {
-        let listed = tokio::time::timeout(ROOMS_MAX_TIME, rooms(&mut remote));
+        let listed = timeout(ROOMS_MAX_TIME, rooms(&mut remote));
         let Ok(Some(rooms)) = listed.await else {
             warn!(node = self.node.0, "a media node does not say which rooms it has");
             return Ok(false);
