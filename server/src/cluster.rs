@@ -8,6 +8,7 @@ pub(crate) mod forward;
 pub(crate) mod links;
 pub(crate) mod location;
 pub(crate) mod membership;
+pub(crate) mod node_ids;
 mod peer;
 pub(crate) mod relays;
 pub(crate) mod secrets;

@@ -51,6 +51,8 @@ struct Ends {
     digest: FilesDigest,
     validity: Validity,
     roles: Vec<Role>,
+    /// The name of this machine in it.
+    name: Arc<str>,
 }
 
 /// The SHA-256 digest of the files of a certificate.
@@ -141,6 +143,11 @@ impl ClusterTls {
         self.with(|ends| ends.relays.connector.clone())
     }
 
+    /// The name of this machine, as others read it.
+    pub(crate) fn name(&self) -> Arc<str> {
+        self.with(|ends| ends.name.clone())
+    }
+
     /// Whether this machine's certificate permits a role.
     pub(crate) fn has_role(&self, role: Role) -> bool {
         self.with(|ends| ends.roles.contains(&role))
@@ -176,6 +183,7 @@ impl Ends {
             digest: texts.digest(),
             validity,
             roles,
+            name: own.map_or_else(|| "".into(), |own| own.name),
         })
     }
 }

@@ -178,7 +178,7 @@ impl Service {
             );
             return Err(self.refuse(Cut::Version, origin, Status::failed_precondition(text)));
         };
-        if let Err(name) = self.identities.bind(controller, &origin.name) {
+        if let Err(name) = self.identities.bind(controller, &origin.name, false) {
             let number = controller.number();
             warn!(
                 controller = number,

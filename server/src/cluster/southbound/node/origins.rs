@@ -14,7 +14,8 @@ use tracing::{info, warn};
 
 use super::accept::Origin;
 use super::{HELLO_MAX, Node, Service, close_soon};
-use crate::media::links::{LinkEvent, REPLIES_MAX, SAID_MAX, Said};
+use crate::cluster::node_ids;
+use crate::media::links::{LinkEvent, LinkId, REPLIES_MAX, SAID_MAX, Said};
 use crate::metrics::cut::Cut;
 
 /// The number of the last connection.
@@ -35,7 +36,8 @@ impl Service {
             let status = Status::failed_precondition("the nodes have no version with links in common");
             return Err(self.refuse(Cut::Version, origin, status));
         }
-        if let Err(name) = self.node_identities.bind(hello.node, &origin.name) {
+        let is_proven = node_ids::is_of(hello.node, &origin.name);
+        if let Err(name) = self.node_identities.bind(hello.node, &origin.name, is_proven) {
             warn!(
                 node = hello.node.0,
                 name = &*name,

@@ -10,6 +10,7 @@ use tonic::{Code, Status, Streaming};
 
 use super::super::controller::{channel, open as open_stream};
 use super::*;
+use crate::cluster::node_ids;
 
 const NODE: NodeId = NodeId(77);
 
@@ -69,6 +70,20 @@ async fn refused(world: &World, origin: (&str, Role), first: LinkMessage) -> Cod
         Ok(_) => panic!("it is not refused"),
         Err(status) => status.code(),
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_says_the_id_of_another_one_first_does_not_keep_it_out() {
+    let world = World::start().await;
+    let id = node_ids::new("owner", 7);
+    let (thief, owner) = (("thief", Role::Media), ("owner", Role::Media));
+    let mut first = Peer::open(&world, thief, link_hello(id, 1)).await.unwrap();
+    assert!(matches!(first.reply().await, Some(LinkReply::Welcome(_))));
+    let mut second = Peer::open(&world, owner, link_hello(id, 2)).await.unwrap();
+    assert!(matches!(second.reply().await, Some(LinkReply::Welcome(_))));
+    assert_eq!(first.reply().await, None, "the link of the other one is over");
+    assert_eq!(refused(&world, thief, link_hello(id, 3)).await, Code::PermissionDenied);
+    world.until_cut("identity", 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
