@@ -125,6 +125,12 @@ impl Fence {
         }
     }
 
+    /// The same of a node that speaks these versions of the protocol.
+    pub fn speaking(mut self, versions: Versions) -> Self {
+        self.links.versions = versions;
+        self
+    }
+
     /// Takes a message of a controller.
     ///
     /// Errors: any [`Refusal`], with nothing changed; it is counted.

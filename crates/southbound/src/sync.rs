@@ -38,6 +38,13 @@ impl Versions {
     /// Those of this program.
     pub const OURS: Self = Versions { oldest: 1, newest: 4 };
 
+    /// Those of a program that is to speak none after this one; `None` if it speaks no other.
+    pub fn up_to(self, newest: u32) -> Option<Self> {
+        (self.oldest..=self.newest)
+            .contains(&newest)
+            .then_some(Self { newest, ..self })
+    }
+
     /// The newest version that two programs speak.
     pub fn common(self, other: Self) -> Option<u32> {
         let newest = self.newest.min(other.newest);
@@ -114,5 +121,16 @@ mod tests {
         assert_eq!(versions(2, 3).common(versions(1, 2)), Some(2));
         assert_eq!(versions(1, 1).common(versions(1, 1)), Some(1));
         assert_eq!(versions(1, 1).common(versions(2, 3)), None);
+    }
+
+    #[test]
+    fn a_program_can_speak_no_version_that_it_does_not_know() {
+        let versions = Versions { oldest: 2, newest: 4 };
+        let capped = |newest| {
+            versions
+                .up_to(newest)
+                .map(|versions| (versions.oldest, versions.newest))
+        };
+        assert_eq!([1, 2, 4, 5].map(capped), [None, Some((2, 2)), Some((2, 4)), None]);
     }
 }

@@ -58,6 +58,8 @@ pub(crate) struct Settings {
     pub controller: ControllerId,
     /// Its record for the others.
     pub record: ControllerRecord,
+    /// The versions of the protocol with media nodes that it speaks.
+    pub versions: Versions,
     /// The store that all members share.
     pub store: Arc<dyn Store>,
     /// The certificate by which it reaches nodes.
@@ -115,6 +117,7 @@ pub(crate) struct Coordinator {
     /// Rooms that were claimed and that nobody has created yet.
     unused: BTreeMap<Arc<str>, Instant>,
     controller: ControllerId,
+    versions: Versions,
     record: ControllerRecord,
     history: History,
     is_draining: bool,
@@ -125,7 +128,7 @@ impl Coordinator {
     pub(crate) fn new(settings: Settings, now: Instant) -> Self {
         let (events, taken) = mpsc::channel(EVENTS_MAX);
         let hello = ControllerHello {
-            versions: Versions::OURS,
+            versions: settings.versions,
             controller: settings.controller,
         };
         let config = cluster::Config {
@@ -147,6 +150,7 @@ impl Coordinator {
             told: Vec::new(),
             unused: BTreeMap::new(),
             controller: settings.controller,
+            versions: settings.versions,
             record: settings.record,
             history: History::new(settings.metrics),
             is_draining: false,
@@ -284,7 +288,7 @@ impl Coordinator {
     /// Newcomers are placed by the records of the nodes, and participants leave those that drain.
     fn note_standings(&self, now: Instant, rooms: &mut Controller) {
         for (node, record) in self.cluster.media() {
-            let version = Versions::OURS.common(record.versions());
+            let version = self.versions.common(record.versions());
             let standing = NodeStanding {
                 load: record.load,
                 capacity: record.known_capacity().unwrap_or(u32::MAX),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use controller::PinnedRooms;
 use serde::Deserialize;
+use southbound::Versions;
 
 use super::regions::{PinnedFile, RegionFile, is_region, pinned, regions};
 use super::{ConfigError, Regions, Seconds};
@@ -56,6 +57,8 @@ pub(super) struct ClusterFile {
     /// The protection of media between this media node and others.
     #[serde(default)]
     trunk_encryption: TrunkEncryption,
+    /// The newest version of the protocol of the cluster that it speaks.
+    protocol_version: Option<u32>,
     /// The regions of clients.
     #[serde(default)]
     regions: Vec<RegionFile>,
@@ -130,6 +133,8 @@ pub(crate) struct Cluster {
     pub move_within: Duration,
     /// The protection of media between its media node and others.
     pub trunk_encryption: TrunkEncryption,
+    /// The versions of the protocol between controllers and media nodes that it speaks.
+    pub versions: Versions,
     /// The regions of clients.
     pub regions: Regions,
     /// The rooms that may only be in some regions.
@@ -147,8 +152,8 @@ impl ClusterFile {
     /// The complete settings of a machine that relays calls of SIP proxies or does not.
     ///
     /// Errors: a name is too long or empty, the machine has none, a port is 0, or the capacity is 0
-    /// where no calls are relayed, `advertise` is not a host with a port, or no store can be made
-    /// of `store`.
+    /// where no calls are relayed, `advertise` is not a host with a port, the program speaks no such
+    /// version, or no store can be made of `store`.
     pub(super) fn complete(self, relays_calls: bool) -> Result<Cluster, ConfigError> {
         let error = |why: &str| Err(ConfigError::Cluster(why.to_owned()));
         let Some(name) = self.name.or_else(host_name) else {
@@ -176,6 +181,12 @@ impl ClusterFile {
                 "needs a `capacity` above 0: nobody could join. With 0 a machine only relays calls, and needs a section `sip`",
             );
         }
+        let versions = self.protocol_version.map(|newest| Versions::OURS.up_to(newest));
+        let Some(versions) = versions.unwrap_or(Some(Versions::OURS)) else {
+            let Versions { oldest, newest } = Versions::OURS;
+            let why = format!("needs a `protocol_version` from {oldest} to {newest}, which this program speaks");
+            return Err(ConfigError::Cluster(why));
+        };
         let regions = regions(self.region.as_deref(), self.regions)?;
         let pinned = pinned(self.pinned)?;
         let store = self.store.unwrap_or_default();
@@ -196,6 +207,7 @@ impl ClusterFile {
             capacity: self.capacity,
             move_within: self.move_within.map_or(MOVE_WITHIN, |time| time.0),
             trunk_encryption: self.trunk_encryption,
+            versions,
             regions,
             pinned,
             store,
@@ -273,6 +285,7 @@ mod tests {
             (MOVE_WITHIN, Regions::default())
         );
         assert!(cluster.pinned.is_empty());
+        assert_eq!(cluster.versions, Versions::OURS);
         let usual = Listener {
             listen: SocketAddr::from(([0, 0, 0, 0], 7891)),
             advertise: None,
@@ -285,7 +298,7 @@ mod tests {
     #[test]
     fn all_settings_are_taken() {
         let rest = ", name: one, region: north, listen: '127.0.0.1:1', advertise: 'media.example:2', \
-                    secrets: /etc/weir/secrets, capacity: 600, move_within: 30, trunk_encryption: none, \
+                    secrets: /etc/weir/secrets, capacity: 600, move_within: 30, trunk_encryption: none, protocol_version: 3, \
                     regions: [{name: lab, networks: [10.1.0.0/16]}], pinned: [{rooms: 'eu-*', regions: [eu]}], store: {etcd: {endpoints: ['http://127.0.0.1:2379']}}";
         let cluster = completed(rest).unwrap();
         assert_eq!(
@@ -297,6 +310,10 @@ mod tests {
         assert_eq!(cluster.capacity, Some(600));
         assert_eq!(cluster.move_within, Duration::from_secs(30));
         assert!(cluster.has_clear_trunks());
+        assert_eq!(
+            (cluster.versions.oldest, cluster.versions.newest),
+            (Versions::OURS.oldest, 3)
+        );
         let region = cluster.regions.of([10, 1, 2, 3].into());
         assert_eq!((region, cluster.regions.own()), (Some("lab"), Some("north")));
         assert_eq!(cluster.pinned[0].regions, ["eu"]);
@@ -347,6 +364,8 @@ mod tests {
             (", capacity: many", "capacity"),
             (", move_within: soon", "move_within"),
             (", trunk_encryption: wireguard", "trunk_encryption"),
+            (", protocol_version: 0", "protocol_version"),
+            (", protocol_version: 99", "protocol_version"),
             (", regions: [{name: '', networks: []}]", "regions"),
             (", regions: [{name: eu, networks: [10.0.0.0/33]}]", "cluster.regions"),
             (", pinned: [{rooms: 'a*b', regions: [eu]}]", "pinned.rooms"),

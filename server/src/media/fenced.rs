@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use agent::fence::{Fence, Output};
 use southbound::relay::RelayNotice;
-use southbound::{Command, ControllerId, NodeId, NodeMessage, Notice, RoomMessage};
+use southbound::{Command, ControllerId, NodeId, NodeMessage, Notice, RoomMessage, Versions};
 use tokio::sync::mpsc::error::{TryRecvError, TrySendError};
 use tokio::sync::{mpsc, oneshot};
 
@@ -112,12 +112,18 @@ struct Connected {
 }
 
 impl FencedControllers {
-    pub(super) fn new(node: NodeId, arrivals: mpsc::Receiver<Connection>, relay: LocalRelay, links: Links) -> Self {
+    /// Of a node that speaks these versions.
+    pub(super) fn new(
+        (node, versions): (NodeId, Versions),
+        arrivals: mpsc::Receiver<Connection>,
+        relay: LocalRelay,
+        links: Links,
+    ) -> Self {
         Self {
             relay,
             arrivals,
             connected: Vec::new(),
-            fence: Fence::new(node, Box::new(livekit::Messages)),
+            fence: Fence::new(node, Box::new(livekit::Messages)).speaking(versions),
             links,
             turn: 0,
         }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use agent::Agent;
 use dataplane::{Counter, DataPlane};
 use southbound::relay::RelayNotice;
-use southbound::{NodeId, Notice};
+use southbound::{NodeId, Notice, Versions};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::media::command_queue::command_queue;
@@ -118,7 +118,7 @@ pub(crate) fn start(parts: Parts) -> io::Result<Running> {
 }
 
 /// Starts a node for controllers on other machines, behind a fence.
-pub(crate) fn start_fenced(parts: Parts) -> io::Result<RunningFenced> {
+pub(crate) fn start_fenced(parts: Parts, versions: Versions) -> io::Result<RunningFenced> {
     let (connections, arrivals) = mpsc::channel(ARRIVALS_MAX);
     let (commands, taken) = command_queue(COMMANDS_MAX, parts.waker.clone());
     let (notices, noticed) = mpsc::channel(NOTICES_MAX);
@@ -128,7 +128,7 @@ pub(crate) fn start_fenced(parts: Parts) -> io::Result<RunningFenced> {
     };
     let (id, waker) = (parts.agent.node_id(), parts.waker.clone());
     let (links, link_ends) = Links::new();
-    let ended = spawn(parts, FencedControllers::new(id, arrivals, relay, links))?;
+    let ended = spawn(parts, FencedControllers::new((id, versions), arrivals, relay, links))?;
     Ok(RunningFenced {
         id,
         connections,

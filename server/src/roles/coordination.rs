@@ -58,6 +58,7 @@ pub(crate) fn start(
             address,
             draining: false,
         },
+        versions: cluster.versions,
         store,
         tls: tls.clone(),
         sealer: Sealer::new(secrets.keys(), environment::Random::new(seed()?)),

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use ::dataplane::Statistics;
 use agent::{Agent, Certificate};
-use southbound::{Fingerprint, NodeId};
+use southbound::{Fingerprint, NodeId, Versions};
 use tokio::task::JoinSet;
 use tracing::info;
 
 use super::{Process, reach, seed};
 use crate::clients::peeked::HandOver;
+use crate::cluster::node_ids;
 use crate::config::{self, Cluster, Config, Crypto};
 use crate::dataplane;
 use crate::media::ReceiverQuery;
@@ -61,19 +62,29 @@ impl Reached {
 ///
 /// Errors: an address or a socket cannot be had, or the data plane does not start.
 pub(crate) async fn start(config: &Config, process: &Process) -> Result<(Media, Running), Box<dyn Error>> {
-    let (media, parts) = prepare(config, process).await?;
+    let node = NodeId(u64::from_ne_bytes(seed()?));
+    let (media, parts) = prepare(config, process, node).await?;
     Ok((media, media_thread::start(parts)?))
 }
 
-/// Starts a node for controllers on other machines.
+/// Starts a node for controllers on other machines, with this name in its certificate.
 ///
 /// Errors: those of [`start`].
-pub(crate) async fn start_fenced(config: &Config, process: &Process) -> Result<(Media, RunningFenced), Box<dyn Error>> {
-    let (media, parts) = prepare(config, process).await?;
-    Ok((media, media_thread::start_fenced(parts)?))
+pub(crate) async fn start_fenced(
+    config: &Config,
+    process: &Process,
+    name: &str,
+) -> Result<(Media, RunningFenced), Box<dyn Error>> {
+    let node = node_ids::new(name, u32::from_ne_bytes(seed()?));
+    let (media, parts) = prepare(config, process, node).await?;
+    let versions = config
+        .cluster
+        .as_ref()
+        .map_or(Versions::OURS, |cluster| cluster.versions);
+    Ok((media, media_thread::start_fenced(parts, versions)?))
 }
 
-async fn prepare(config: &Config, process: &Process) -> Result<(Media, Parts), Box<dyn Error>> {
+async fn prepare(config: &Config, process: &Process, node: NodeId) -> Result<(Media, Parts), Box<dyn Error>> {
     let Process { clocks, metrics } = process;
     if let Some(name) = config.rtc.rewriter.by_frames() {
         info!("{name} numbers replicas of streams with dependency descriptors; all others are numbered exactly");
@@ -115,7 +126,7 @@ async fn prepare(config: &Config, process: &Process) -> Result<(Media, Parts), B
         last_n: config.rtc.last_n,
         clear_rtp: config.rtc.clear_rtp,
         clear_trunks: config.cluster.as_ref().is_some_and(Cluster::has_clear_trunks),
-        node: NodeId(u64::from_ne_bytes(seed()?)),
+        node,
         tcp_addresses: reached.tcp.clone(),
         local_ips: known.behind_nat(),
         ..agent::Config::new(addresses::at(&reached.ips, ports.range()), certificate)

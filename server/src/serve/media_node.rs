@@ -174,7 +174,7 @@ pub(crate) async fn start(cluster: &Cluster, config: &Config, process: &Process)
     let tls = ClusterTls::load(&cluster.files).map_err(|error| format!("`cluster:` {error}"))?;
     let listener = tcp::bind(cluster.listen)
         .map_err(|error| refused::port(Transport::Tcp, cluster.listen, "cluster.listen", &error))?;
-    let (media, running) = media::start_fenced(config, process).await?;
+    let (media, running) = media::start_fenced(config, process, &tls.name()).await?;
     info!(address = %cluster.listen, name = cluster.name, "controllers");
     let connected = node::ConnectedControllers::new(process.metrics.clone());
     let node = node::Node {
@@ -182,7 +182,7 @@ pub(crate) async fn start(cluster: &Cluster, config: &Config, process: &Process)
         connections: running.connections,
         links: running.links.clone(),
         waker: running.waker.clone(),
-        versions: southbound::Versions::OURS,
+        versions: cluster.versions,
         connected: connected.clone(),
         metrics: process.metrics.clone(),
     };

@@ -18,6 +18,8 @@ use super::{Counter, Counters, Fence, Output, Term};
 pub(super) struct Links {
     /// The id of this node.
     pub(super) own: NodeId,
+    /// The versions of the protocol that it speaks.
+    pub(super) versions: Versions,
     pub(super) outgoing: Outgoing,
     pub(super) incoming: Incoming,
     pub(super) early: Early,
@@ -30,6 +32,7 @@ impl Links {
     pub(super) fn new(own: NodeId) -> Self {
         Self {
             own,
+            versions: Versions::OURS,
             outgoing: Outgoing::default(),
             incoming: Incoming::default(),
             early: Early::default(),
@@ -77,7 +80,7 @@ impl Fence {
 
     /// A link to a node is connected. Returns false if nobody wants it any more.
     pub fn link_connected(&mut self, node: NodeId, out: &mut Output) -> bool {
-        let hello = self.links.outgoing.connected(self.links.own, Versions::OURS, node);
+        let hello = self.links.outgoing.connected(self.links.own, self.links.versions, node);
         let hello = hello.map(|hello| LinkOutput::Send(node, LinkMessage::Hello(hello)));
         let is_wanted = hello.is_some();
         out.links.extend(hello);
@@ -175,7 +178,7 @@ impl Fence {
         let is_own = hello.node == self.links.own;
         let taken = (!is_own).then(|| self.links.incoming.connected(hello)).flatten();
         let welcome = taken.map(|taken| LinkWelcome {
-            versions: Versions::OURS,
+            versions: self.links.versions,
             node: self.links.own,
             taken,
         });

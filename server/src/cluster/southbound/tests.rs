@@ -90,6 +90,7 @@ impl World {
             secrets: None,
             capacity: None,
             move_within: Duration::from_secs(60),
+            versions: Versions::OURS,
             regions: Regions::default(),
             pinned: Vec::new(),
             store: stores::Config::Memory,

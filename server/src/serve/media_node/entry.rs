@@ -24,7 +24,7 @@ pub(in crate::serve) fn record(
     config: &Config,
     local_ips: &[IpAddr],
 ) -> Result<MediaRecord, String> {
-    let Versions { oldest, newest } = Versions::OURS;
+    let Versions { oldest, newest } = cluster.versions;
     Ok(MediaRecord {
         name: cluster.name.clone(),
         address: advertised("advertise", cluster.advertise.as_deref(), cluster.listen, local_ips)?,
