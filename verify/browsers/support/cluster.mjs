@@ -36,8 +36,8 @@ export function machinesOf(regions) {
 
 /**
  * Starts one with these regions, in a network whose people have the names of its machines, if there
- * is one. `controllers` has the URL of each region's controller, and `overview()` is the cluster as
- * the controller of a region knows it.
+ * is one. `controllers` has the URL of each region's controller, `overview()` is the cluster as the
+ * controller of a region knows it, and `end()` asks a machine to end, and waits for it.
  */
 export async function startCluster(regions, network) {
   const folder = mkdtempSync(join(tmpdir(), "weir-cluster-"));
@@ -85,7 +85,12 @@ export async function startCluster(regions, network) {
       const headers = { Accept: "application/json", Authorization: `Bearer ${METRICS_TOKEN}` };
       return ask(`controller-${region}`, "/api/cluster", headers).then((answer) => answer.json());
     };
-    return { controllers, overview, stop };
+    const end = async (name, timeout) => {
+      const { child } = children.find((it) => it.name === name);
+      child.kill("SIGTERM");
+      await waitFor(`${name} to end`, () => child.exitCode !== null, { timeout });
+    };
+    return { controllers, overview, end, stop };
   } catch (error) {
     await stop({ showLog: true });
     throw error;
@@ -120,6 +125,7 @@ async function startMachine({ name, role, region, address, folder, certificates,
   const [port, rtcPort, south, forward] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
   const settings = join(folder, `${name}.yaml`);
   // Only controllers may read what media nodes keep.
+  const drain = role === "media" ? "  move_within: 4\ndrain_timeout: 30\n" : "";
   const secrets = role === "controller" ? `  secrets: ${certificates}/secrets\n` : "";
   writeFileSync(
     settings,
@@ -133,7 +139,7 @@ cluster:
   certificate: ${certificates}/weir.pem
   key: ${certificates}/weir.key
   store: ${store}
-${secrets}`,
+${secrets}${drain}`,
   );
   const keys = role === "controller" ? [`--keys=${KEY.key}: ${KEY.secret}`] : [];
   const where = ["--bind", address, "--node-ip", address, "--port", `${port}`, "--rtc-port", `${rtcPort}`];
