@@ -29,6 +29,8 @@ use std::time::Duration;
 use serde::Deserialize;
 
 pub(crate) use changes::{changes, is_reloaded};
+#[cfg(test)]
+pub(crate) use cluster::TrunkEncryption;
 pub(crate) use cluster::{Cluster, ClusterFiles, Listener};
 pub(crate) use error::ConfigError;
 pub(crate) use filter::Filter;

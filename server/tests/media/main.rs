@@ -45,8 +45,9 @@ async fn is_in_the_store_while_it_runs(kind: Kind) {
         draining: false,
         move_within: 60,
         oldest: 1,
-        newest: 3,
+        newest: 4,
         sip: String::new(),
+        calls_only: false,
     };
     assert_eq!(record(&*store).await, Some(expected));
     for path in ["/healthz", "/livez"] {

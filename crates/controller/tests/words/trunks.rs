@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use controller::{
-    Config, ConnectionId, Counter, Event, Input, Join, MuteTrack, NodeStanding, Notification, Output, PeerMode, Request,
-    TrackInfo, TrackSettings,
+    Config, ConnectionId, Counter, Event, Input, Join, MuteTrack, NodeStanding, Notification, Output, PeerMode,
+    Request, TrackInfo, TrackSettings,
 };
 use southbound::{
     CloseReason, Command, ControllerId, Node, NodeId, Notice, OpenDirect, Publication, Subscription, SubscriptionId,

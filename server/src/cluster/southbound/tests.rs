@@ -21,7 +21,7 @@ use super::controller::{ConnectError, RemoteNode, connect};
 use crate::cli::{self, Role};
 use crate::cluster::certificates::{Authority, Issued};
 use crate::cluster::tls::ClusterTls;
-use crate::config::{Cluster, ClusterFiles, Config, Listener, Regions};
+use crate::config::{Cluster, ClusterFiles, Config, Listener, Regions, TrunkEncryption};
 use crate::metrics::Metrics;
 use crate::os::clock::{self, Clocks};
 use crate::roles::Process;
@@ -90,6 +90,7 @@ impl World {
             secrets: None,
             capacity: None,
             move_within: Duration::from_secs(60),
+            trunk_encryption: TrunkEncryption::default(),
             versions: Versions::OURS,
             regions: Regions::default(),
             pinned: Vec::new(),

@@ -15,7 +15,7 @@ use tracing::{info, warn};
 use super::accept::Origin;
 use super::{HELLO_MAX, Node, Service, close_soon};
 use crate::cluster::node_ids;
-use crate::media::links::{LinkEvent, LinkId, REPLIES_MAX, SAID_MAX, Said};
+use crate::media::links::{LinkEvent, REPLIES_MAX, SAID_MAX, Said};
 use crate::metrics::cut::Cut;
 
 /// The number of the last connection.
