@@ -136,23 +136,30 @@ impl Links {
         taken >= BATCH
     }
 
-    /// Takes up to so many messages, of each node in turn. Returns how many were taken.
+    /// Takes up to so many messages, of each node in turn. Returns how many were taken, which is
+    /// less only if nothing waits that may be taken.
     fn take_said(&mut self, max: usize, fence: &mut Fence, out: &mut Output) -> usize {
         let (first, later): (Vec<_>, Vec<_>) = self.entered.keys().copied().partition(|node| *node <= self.last);
+        let nodes = [later, first].concat();
         let mut taken = 0;
-        for node in later.into_iter().chain(first) {
-            let end = max.min(taken + TURN);
-            while taken < end
-                && fence.has_room_for(node)
-                && let Some((_, origin)) = self.entered.get_mut(&node)
-                && let Ok(linked) = origin.said.try_recv()
-            {
-                fence.take_linked(node, &linked, out);
-                self.last = node;
-                taken += 1;
+        loop {
+            let before = taken;
+            for node in &nodes {
+                let end = max.min(taken + TURN);
+                while taken < end
+                    && fence.has_room_for(*node)
+                    && let Some((_, origin)) = self.entered.get_mut(node)
+                    && let Ok(linked) = origin.said.try_recv()
+                {
+                    fence.take_linked(*node, &linked, out);
+                    self.last = *node;
+                    taken += 1;
+                }
+            }
+            if taken == before || taken == max {
+                return taken;
             }
         }
-        taken
     }
 
     /// Gives up links whose other ends leave senders waiting for ever.

@@ -177,11 +177,18 @@ fn a_link_with_much_to_say_leaves_others_their_turn() {
         said[0].try_send(message(number)).unwrap();
     }
     said[1].try_send(message(1)).unwrap();
-    let out = take(&mut links, &mut fence);
-    let answers = |to| {
-        let of_node =
-            |output: &&LinkOutput| matches!(output, LinkOutput::Reply(node, LinkReply::Taken { .. }) if *node == to);
-        out.links.iter().filter(of_node).count()
+    let mut take_more = || {
+        let mut out = Output::default();
+        let has_more = links.take(&mut fence, true, &mut out);
+        let answers = |to| {
+            let answers = out.links.iter().filter_map(|output| match output {
+                LinkOutput::Reply(node, LinkReply::Taken { .. }) => Some(*node),
+                _ => None,
+            });
+            answers.filter(|node| *node == to).count()
+        };
+        (answers(OTHER), answers(THIRD), has_more)
     };
-    assert_eq!((answers(OTHER), answers(THIRD)), (TURN, 1));
+    assert_eq!(take_more(), (BATCH - 1, 1, true));
+    assert_eq!(take_more(), (1, 0, false));
 }
