@@ -16,7 +16,7 @@ const DATAGRAM_MAX: usize = 65_536;
 
 /// How many datagrams are read in one go. Those of a proxy that floods are read and dropped, so
 /// that the others do not wait behind them in the socket.
-const BURST_MAX: usize = 1_024;
+const BURST_MAX: usize = 128;
 
 /// Passes on the requests of addresses that may control calls.
 pub(crate) async fn serve(socket: UdpSocket, protocol: Protocol, handle: Handle, access: Arc<Access>) {

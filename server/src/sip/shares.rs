@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many datagrams of one address may wait. A proxy has one of each of its processes on the way.
-pub(super) const SHARE_MAX: usize = 256;
+pub(super) const SHARE_MAX: usize = 128;
 
 /// The requests that wait, by the address of their proxy. Only addresses of which some wait are
 /// kept.

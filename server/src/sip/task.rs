@@ -140,6 +140,11 @@ impl Task {
                 Work::Save => self.save(),
                 Work::Timeout => self.handle_timeout().await,
             }
+            if !asked.is_empty() {
+                // Sockets are read between two requests: those of a flood are dropped there, and
+                // otherwise the system drops those of others as well.
+                tokio::task::yield_now().await;
+            }
         }
     }
 
