@@ -111,7 +111,7 @@ impl Media {
         };
         let may_pause = budget.is_trusted(cx.now);
         let requests = subscriptions.iter();
-        let requests = requests.filter_map(|id| self.downlink.request(&self.uplink, *id, may_pause));
+        let requests = requests.filter_map(|id| self.downlink.request(&self.uplink, *id, may_pause, cx.now));
         let requests: Vec<_> = requests.collect();
         let shares = budget.allocate(cx.now, &requests);
         let granted = requests.iter().zip(shares);

@@ -1,5 +1,7 @@
 //! Requests of a receiver for its tracks, and carrying out the allocator's decision.
 
+use std::time::Instant;
+
 use allocation::{DecodeTarget, Grant, Key, Offer, Request, Source, VideoSlot};
 use southbound::{Notice, SubscriptionId, TrackSource, TransportId};
 use wire::MediaKind;
@@ -20,6 +22,7 @@ impl Downlink {
         uplink: &'a Uplink,
         id: SubscriptionId,
         may_pause: bool,
+        now: Instant,
     ) -> Option<allocation::Subscription<'a>> {
         let known = self.tracks.get(&id)?;
         let track = uplink.track(known.subscription.track)?;
@@ -38,7 +41,7 @@ impl Downlink {
                 priority: wanted.priority,
                 speaker: track.speaker_rank(),
                 // Before anything is known nobody is refused on a guess.
-                may_pause: may_pause && publication.kind == MediaKind::Video,
+                may_pause: may_pause && publication.kind == MediaKind::Video && track.is_settled(now),
             },
             offers: track.offers(),
         })

@@ -94,6 +94,7 @@ impl Uplink {
         let known = self.tracks.get_mut(&track).expect("it is published again");
         known.encodings = vec![EncodingState::default(); publication.encodings.len()];
         known.publication = publication;
+        known.moved = Some(cx.now);
         cx.notice(Notice::Encodings { track, active: 0 });
     }
 

@@ -1,6 +1,6 @@
 //! A published track as announced, and its streams that arrive.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use allocation::Offer;
 use dataplane::{Stream, StreamFormat, StreamKey};
@@ -12,6 +12,9 @@ use super::layer_bitrate::LayerBitrate;
 use super::nack_tracker::NackTracker;
 use super::receiver_history::ReceiverHistory;
 use crate::media::rtx_history::RtxHistory;
+
+/// How long a track that comes over another transport is not paused.
+const MOVED_SETTLES: Duration = Duration::from_secs(5);
 
 /// A track and its state.
 pub(in crate::media) struct Track {
@@ -25,6 +28,8 @@ pub(in crate::media) struct Track {
     pub(super) speaker_rank: Option<u8>,
     /// When it last had one.
     pub(super) spoke: Option<Instant>,
+    /// When it came over another transport last.
+    pub(super) moved: Option<Instant>,
     /// The layers that arrive of it, and the time until which they are valid.
     pub(super) offers: (Vec<Offer>, Option<Instant>),
 }
@@ -55,6 +60,13 @@ pub(super) struct UpTrack {
 }
 
 impl Track {
+    /// Whether it may be paused, as far as itself is concerned. While it was silent, on its way to
+    /// another transport, its receivers' estimates had little to go by.
+    pub(in crate::media) fn is_settled(&self, now: Instant) -> bool {
+        self.moved
+            .is_none_or(|at| now.saturating_duration_since(at) >= MOVED_SETTLES)
+    }
+
     pub(super) fn new(publication: Publication) -> Self {
         let encodings = vec![EncodingState::default(); publication.encodings.len()];
         Track {
@@ -64,6 +76,7 @@ impl Track {
             is_held: false,
             speaker_rank: None,
             spoke: None,
+            moved: None,
             offers: (Vec::new(), None),
         }
     }
@@ -146,5 +159,31 @@ impl UpTrack {
     /// The reference in the form of the table.
     pub(super) fn table_reference(&self) -> Option<(NtpTime, RtpTimestamp)> {
         self.reference.map(|(ntp, rtp, _)| (ntp, rtp))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use southbound::TransportId;
+
+    use super::*;
+
+    #[test]
+    fn a_track_that_has_moved_is_not_paused_for_a_while() {
+        let mut track = Track::new(Publication {
+            track: TrackId(1),
+            transport: TransportId(1),
+            kind: MediaKind::Video,
+            mid: None,
+            formats: Vec::new(),
+            encodings: Vec::new(),
+            muted: false,
+            source: Default::default(),
+        });
+        let now = Instant::now();
+        assert!(track.is_settled(now));
+        track.moved = Some(now);
+        assert!(!track.is_settled(now + MOVED_SETTLES / 2));
+        assert!(track.is_settled(now + MOVED_SETTLES));
     }
 }
