@@ -274,7 +274,7 @@ impl Controller {
         let result = act(room, &mut ctx);
         room.settle(&mut ctx);
         if self.unsaved.is_none() {
-            room.forget_changes();
+            room.roster_mut().forget_changes();
         }
         Some(result)
     }

@@ -29,7 +29,7 @@ use self::lifetime::Lifetime;
 use self::membership::protocols::Protocols;
 use self::profile::RoomProfile;
 use self::publishing::Publications;
-use self::roster::{ParticipantChanges, Roster};
+use self::roster::Roster;
 use self::speaking::Speaking;
 use self::subscribing::Subscribers;
 use self::updates::Updates;
@@ -73,14 +73,8 @@ impl Room {
         &self.roster
     }
 
-    /// The participants that may have changed since this was last called, or all of them.
-    pub(crate) fn take_changes(&mut self, is_everybody: bool) -> ParticipantChanges {
-        self.roster.take_changes(is_everybody)
-    }
-
-    /// Nobody saves the room.
-    pub(crate) fn forget_changes(&mut self) {
-        self.roster.forget_changes();
+    pub(crate) fn roster_mut(&mut self) -> &mut Roster {
+        &mut self.roster
     }
 
     pub(crate) fn profile(&self) -> &RoomProfile {

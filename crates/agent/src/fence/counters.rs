@@ -32,8 +32,8 @@ counting::counters! {
         LostMessage = "lost_message",
         /// A message that was sent over a link to another node.
         Linked = "linked",
-        /// A message that may be lost and that a link did not take, because it was broken or had too
-        /// much to send.
+        /// A message that may be lost and that a link did not take, because it was broken or had
+        /// too much to send.
         LinkCongested = "link_congested",
         /// A packet of a data track that was dropped for a later one, because its link had too much
         /// to send.

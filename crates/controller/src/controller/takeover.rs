@@ -60,7 +60,9 @@ impl Takeover<'_> {
     /// in that form.
     pub fn take_changes(&mut self, room: &str, is_everybody: bool) -> ParticipantChanges {
         let room = self.0.by_name.get(room).and_then(|key| self.0.rooms.get_mut(key));
-        room.map_or_else(ParticipantChanges::of_nobody, |room| room.take_changes(is_everybody))
+        room.map_or_else(ParticipantChanges::of_nobody, |room| {
+            room.roster_mut().take_changes(is_everybody)
+        })
     }
 
     /// The media nodes of a room.
