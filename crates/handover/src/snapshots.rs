@@ -2,7 +2,7 @@
 //!
 //! A snapshot has a part of the room itself, one of each participant, and those of front ends.
 
-mod kept;
+mod node_parts;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::fmt;
@@ -16,7 +16,7 @@ use controller::{Controller, ParticipantChanges, SavedParticipant, SavedRoom};
 use serde::Serialize;
 use southbound::{NodeId, RoomContent};
 
-use kept::{Kept, PartHashes};
+use node_parts::{NodeParts, PartHashes};
 
 /// How long changes are gathered before they are saved.
 const GATHER: Duration = Duration::from_millis(20);
@@ -38,7 +38,7 @@ const PARTICIPANT: &str = "PA_";
 pub struct Snapshots {
     sealer: Sealer,
     /// By room: the parts that nodes have.
-    kept: BTreeMap<Arc<str>, Kept>,
+    kept: BTreeMap<Arc<str>, NodeParts>,
     /// Participants that were written, to be compared with what nodes have.
     written: u64,
     /// By room: the parts of front ends.
@@ -236,7 +236,7 @@ impl Snapshots {
     fn save_shared(
         &mut self,
         room: &Arc<str>,
-        kept: &mut Kept,
+        kept: &mut NodeParts,
         nodes: &[NodeId],
         parts: &[(Arc<str>, Arc<[u8]>)],
         messages: &mut Vec<ToRoom>,
@@ -259,7 +259,7 @@ impl Snapshots {
     fn save_people(
         &mut self,
         room: &Arc<str>,
-        kept: &mut Kept,
+        kept: &mut NodeParts,
         changes: ParticipantChanges,
         messages: &mut Vec<ToRoom>,
     ) {

@@ -26,7 +26,7 @@ const TRACK: TrackId = TrackId(1);
 /// The track on the trunk, and at its listener.
 const ON_TRUNK: Ssrc = Ssrc(0x5000);
 const AT_LISTENER: Ssrc = Ssrc(0x6000);
-/// What is said once all copies are the kernel's.
+/// Packets that are sent once all copies are the kernel's.
 const PACKETS: u16 = 200;
 
 /// Ends the nodes, also where a test has failed.
@@ -38,7 +38,7 @@ impl Drop for End<'_> {
     }
 }
 
-/// What a node has counted at its end.
+/// The counters of a node at its end.
 struct Counted {
     sockets: Counters,
     kernel: Counters,

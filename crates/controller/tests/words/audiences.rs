@@ -156,9 +156,7 @@ fn joins(visible: Visible, size: usize) -> Work {
     let mut crowd = Crowd::new(visible, size + JOINS);
     let before = size - crowd.people;
     crowd.join(before);
-    let (began, work) = (std::time::Instant::now(), crowd.join(JOINS));
-    println!("{visible:?} {size}: {work:?} {:?}", began.elapsed());
-    work
+    crowd.join(JOINS)
 }
 
 #[test]
@@ -176,7 +174,7 @@ fn a_join_that_everybody_sees_is_told_to_each_once() {
         let work = joins(Visible::Everybody, size);
         // Everybody is described to the newcomer, and the newcomer to everybody: once each.
         assert!(work.described <= 2 * 100 * (size + 100), "{size}: {work:?}");
-        // What is new is gathered for 200 ms, and the numbers are told every five seconds.
+        // News are gathered for 200 ms, and the numbers are told every five seconds.
         assert!(work.messages <= 100 * 5 + 12 * (size + 100), "{size}: {work:?}");
     }
 }

@@ -10,7 +10,7 @@ use crate::saved::SavedParticipant;
 /// Departures that are noted one by one. With more the next save looks at everybody.
 const GONE_MAX: usize = 4_096;
 
-/// What has changed since the last save. A save of a large room then costs what has changed, and
+/// The changes since the last save. A save of a large room then costs what has changed, and
 /// not what the room has.
 #[derive(Debug)]
 pub(super) struct Unsaved {

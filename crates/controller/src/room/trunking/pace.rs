@@ -14,7 +14,7 @@ use crate::Counter;
 use crate::context::Context;
 use crate::room::roster::Roster;
 
-/// The pause.
+/// How long a track has a pause.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// The pauses of tracks.

@@ -1,4 +1,4 @@
-//! What the nodes of a room keep of it.
+//! The parts of a room that its nodes keep.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub(super) type PartHashes = BTreeMap<(Arc<str>, NodeId), u64>;
 
 /// The parts of one room that nodes have.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct NodeParts {
     /// Those of the room and of front ends, which all nodes of the room have.
     pub(super) shared: PartHashes,
     /// Those of participants, each of which the participant's node has.
@@ -21,7 +21,7 @@ pub(super) struct Kept {
     pub(super) is_compared: bool,
 }
 
-impl Kept {
+impl NodeParts {
     pub(super) fn is_empty(&self) -> bool {
         self.shared.is_empty() && self.people.is_empty()
     }
