@@ -26,31 +26,24 @@ mod places;
 mod snapshot;
 mod sources;
 mod states;
+mod term;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use slots::{Account, Storage};
+use slots::Storage;
 use southbound::{
     Command, ControllerId, Epoch, MessageProtocol, Node, NodeId, NodeMessage, Refusal, RoomContent, RoomMessage,
     RoomState, Versions,
 };
 
 use crate::limits::{ROOMS_MAX, SENT_MESSAGES_BYTES_MAX, TRANSPORTS_MAX};
-use belongings::Belongings;
 pub use counters::{Counter, Counters};
-use distant::Distant;
-use endpoints::Endpoints;
 use linking::Links;
 pub use links::{LinkFigures, LinkOutput, PacketQueue};
-use messages::Messages;
-use missed::Missed;
-use newcomers::Newcomers;
 pub use output::Output;
 use places::Places;
-use snapshot::Snapshot;
-use sources::Sources;
-use states::States;
+use term::Term;
 
 /// The rooms of a node, and their owners.
 #[derive(Debug)]
@@ -73,27 +66,6 @@ pub struct Fence {
     sent: Storage,
     links: Links,
     counters: Counters,
-}
-
-/// The last owner of a room.
-#[derive(Debug)]
-struct Term {
-    owner: ControllerId,
-    epoch: Epoch,
-    revision: u64,
-    claimed: u64,
-    has_ended: bool,
-    belongings: Belongings,
-    states: States,
-    snapshot: Snapshot,
-    messages: Messages,
-    endpoints: Endpoints,
-    newcomers: Newcomers,
-    missed: Missed,
-    /// The version of the protocol that its owner speaks; 0 if it was not connected.
-    owner_version: u32,
-    distant: Distant,
-    sources: Sources,
 }
 
 impl Default for Fence {
@@ -310,96 +282,6 @@ fn is_beyond(places: &Places, command: &Command) -> bool {
         _ => return false,
     };
     places.transports.len() >= TRANSPORTS_MAX && !places.transports.contains_key(&transport)
-}
-
-impl Term {
-    fn new(owner: ControllerId, account: Account) -> Self {
-        Self {
-            owner,
-            epoch: Epoch(0),
-            revision: 0,
-            claimed: 0,
-            has_ended: false,
-            belongings: Belongings::default(),
-            states: States::default(),
-            snapshot: Snapshot::default(),
-            messages: Messages::default(),
-            missed: Missed::new(&account),
-            newcomers: Newcomers::new(&account),
-            endpoints: Endpoints::new(account),
-            owner_version: 0,
-            distant: Distant::default(),
-            sources: Sources::default(),
-        }
-    }
-
-    /// Whether a controller may own the room in an epoch.
-    fn check(&self, from: ControllerId, epoch: Epoch) -> Result<(), Refusal> {
-        match epoch.cmp(&self.epoch) {
-            std::cmp::Ordering::Less => Err(Refusal::Outdated(self.epoch)),
-            std::cmp::Ordering::Equal if self.owner != from => Err(Refusal::Taken),
-            _ => Ok(()),
-        }
-    }
-
-    fn state(&self, room: &Arc<str>) -> RoomState {
-        RoomState {
-            room: room.clone(),
-            owner: self.owner,
-            epoch: self.epoch,
-            revision: self.revision,
-            has_ended: self.has_ended,
-        }
-    }
-
-    /// Nothing goes to or comes from other nodes over links any more.
-    fn end_links(&mut self, links: &mut Links) {
-        for node in self.distant.clear() {
-            links.outgoing.want(node, false);
-        }
-        self.sources.clear(&mut links.waiting);
-        self.missed.clear();
-    }
-
-    fn owner_knows_links(&self) -> bool {
-        self.owner_version >= Versions::LINKS
-    }
-
-    fn is_empty(&self) -> bool {
-        self.belongings.is_empty() && self.snapshot.is_empty() && self.messages.is_empty()
-    }
-
-    /// Tells a new owner what the node has kept.
-    fn answer_claim(&mut self, room: &Arc<str>, revision: u64, out: &mut Vec<(ControllerId, NodeMessage)>) {
-        let epoch = self.epoch;
-        let saved = self.snapshot.iter().map(|(part, blob)| NodeMessage::Saved {
-            room: room.clone(),
-            epoch,
-            part,
-            blob,
-        });
-        let claimed = NodeMessage::Claimed {
-            room: room.clone(),
-            epoch,
-            revision,
-        };
-        let notices = self.states.notices().map(|notice| NodeMessage::Notice {
-            room: Some(room.clone()),
-            notice,
-        });
-        // Messages that somebody has missed are older than the rest.
-        let missed = self.missed.take_for_owner(room, self.owner_version).into_iter();
-        let missed = missed.map(|notice| NodeMessage::Notice {
-            room: Some(room.clone()),
-            notice,
-        });
-        let waiting = self.messages.take_waiting().map(|notice| NodeMessage::Notice {
-            room: Some(room.clone()),
-            notice,
-        });
-        let messages = saved.chain([claimed]).chain(notices).chain(missed).chain(waiting);
-        out.extend(messages.map(|message| (self.owner, message)));
-    }
 }
 
 #[cfg(test)]
