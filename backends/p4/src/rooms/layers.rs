@@ -70,26 +70,30 @@ impl Rooms {
         let Some(row) = self.replicas.get_mut(id) else { return };
         if let Location::Switch(on_switch) = &mut row.location {
             on_switch.copied.aim(now, row.replica.target.temporal);
+            if on_switch.copied.lower_since.is_some() {
+                self.lowering.insert(id);
+            }
         }
     }
 
     /// Has layers no longer copied that have been outside of targets for a while.
     pub(super) fn lower_layers(&mut self, context: &mut Context<'_>) {
         self.meetings.tick(context);
-        let is_due = |id: &ReplicaId| {
-            let on_switch = self.on_switch(*id);
-            on_switch
-                .is_some_and(|it| it.copied.is_to_be_lowered(context.now) && is_written(context, it.entries.keys()))
-        };
-        let due: Vec<ReplicaId> = self.replicas.iter().map(|(id, _)| id).filter(is_due).collect();
         let mut touched = Touched::default();
-        for id in due {
-            let Some(row) = self.replicas.get_mut(id) else { continue };
-            if let Location::Switch(on_switch) = &mut row.location {
-                on_switch.copied = CopiedLayers::new(row.replica.target.temporal);
+        let replicas = &mut self.replicas;
+        self.lowering.retain(|id| {
+            let Some(row) = replicas.get_mut(*id) else { return false };
+            let Location::Switch(on_switch) = &mut row.location else {
+                return false;
+            };
+            let copied = &mut on_switch.copied;
+            if !copied.is_to_be_lowered(context.now) || !is_written(context, on_switch.entries.keys()) {
+                return copied.lower_since.is_some();
             }
+            *copied = CopiedLayers::new(row.replica.target.temporal);
             touched.streams.extend(row.replica.source);
-        }
+            false
+        });
         self.publish(context, touched);
     }
 

@@ -98,6 +98,8 @@ pub(crate) struct Rooms {
     first_epoch: u8,
     /// Replicas whose entries are on their way.
     preparing: BTreeSet<ReplicaId>,
+    /// Replicas for which layers are copied that are above their targets.
+    lowering: BTreeSet<ReplicaId>,
     candidates: VecDeque<ReplicaId>,
     written: VecDeque<Written>,
     returned: VecDeque<ReplicaId>,
@@ -219,6 +221,7 @@ impl Rooms {
             epochs: BTreeMap::new(),
             first_epoch: first_epoch.max(1),
             preparing: BTreeSet::new(),
+            lowering: BTreeSet::new(),
             candidates: VecDeque::new(),
             written: VecDeque::new(),
             returned: VecDeque::new(),

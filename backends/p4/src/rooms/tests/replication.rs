@@ -311,3 +311,29 @@ fn meetings_of_a_switch_without_room_for_layers_keep_their_replicas() {
     bench.pass(Duration::from_secs(31));
     assert_eq!(bench.switch.groups().len(), 2, "RA-R after all");
 }
+
+#[test]
+fn replicas_wait_for_lower_layers_only_while_they_have_higher_ones() {
+    let mut bench = run(Replication::Multicast, four(u8::MAX));
+    let waiting = |bench: &Bench| bench.core.rooms.lowering.len();
+    assert_eq!(waiting(&bench), 0);
+    for step in four(0) {
+        bench.replicate(Replication::Multicast, step);
+    }
+    assert_eq!(waiting(&bench), 3, "leg 4 gets three streams");
+    bench.rooms(|rooms, context| rooms.remove_replica(context, ReplicaId(id(1, 4))));
+    bench.replicate(
+        Replication::Multicast,
+        Step::Set {
+            from: 2,
+            to: 4,
+            temporal: u8::MAX,
+            exact: false,
+        },
+    );
+    bench.pass(Duration::from_millis(100));
+    assert_eq!(waiting(&bench), 1, "one is gone, and one is to have all again");
+    bench.pass(Duration::from_secs(4));
+    assert_eq!(waiting(&bench), 0);
+    bench.look(Replication::Multicast);
+}
