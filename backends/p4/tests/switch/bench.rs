@@ -152,18 +152,20 @@ impl Driver {
 
     /// A sample of `weir_p4_total`.
     pub(crate) fn count(&self, reason: &str) -> u64 {
-        let families = self
-            .relays
-            .statistics()
-            .iter()
-            .flat_map(|part| part.families())
-            .collect::<Vec<_>>();
-        let samples = families
-            .iter()
-            .filter(|family| family.name == "p4")
-            .flat_map(|family| &family.samples);
-        let mut named = samples.filter(|sample| sample.labels[0].1 == reason);
-        named.next().expect("it is counted").value
+        self.sample("p4", reason).expect("it is counted")
+    }
+
+    /// A sample of `weir_p4_entries`.
+    pub(crate) fn entries(&self, table: &str) -> u64 {
+        self.sample("p4_entries", table).unwrap_or(0)
+    }
+
+    fn sample(&self, family: &str, label: &str) -> Option<u64> {
+        let statistics = self.relays.statistics();
+        let families = statistics.iter().flat_map(|part| part.families());
+        let samples = families.filter(|it| it.name == family).flat_map(|it| it.samples);
+        let mut named = samples.filter(|sample| sample.labels[0].1 == label);
+        named.next().map(|sample| sample.value)
     }
 
     /// The next candidate of the rooms.

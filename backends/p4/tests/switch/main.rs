@@ -6,5 +6,6 @@ mod bench;
 mod calls;
 mod changing;
 mod losing;
+mod meeting;
 mod rooms;
 mod trees;
