@@ -210,7 +210,8 @@ fn a_bad_device_file_is_refused_with_its_reason() {
     assert!(reason(slow).contains("`percent` of at most 100"), "{}", reason(slow));
     assert!(reason("source: x\nprogram: {replicas: 1}").contains("receivers"));
     for replicas in ["0", "4294967296"] {
-        let text = format!("source: x\nprogram: {{replicas: {replicas}, receivers: 1, streams: 1, groups: 1}}");
+        let text =
+            format!("source: x\nprogram: {{replicas: {replicas}, receivers: 1, streams: 1, branches: 1, unicast: 1}}");
         assert_eq!(
             reason(&text),
             "mine: the sizes of a `program` have to be from 1 to 4294967295"

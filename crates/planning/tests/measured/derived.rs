@@ -176,26 +176,27 @@ fn cores_are_planned_to_the_least_share_that_a_search_held() {
     );
 }
 
+/// The size of an array or a table of the compiled program.
+fn size(alias: &str) -> u64 {
+    let info = text("backends/p4/program/compiled/multicast.p4info.txtpb");
+    let (_, rest) = info.split_once(&format!("alias: \"{alias}\"")).expect("it is there");
+    let (_, rest) = rest.split_once("\n  size: ").expect("it has a size");
+    rest.lines()
+        .next()
+        .and_then(|size| size.parse().ok())
+        .expect("a number")
+}
+
 #[test]
-fn tables_of_weir_p4_are_those_of_the_program() {
-    let folder = "backends/p4/program";
-    let constants = text(&format!("{folder}/types.p4"));
-    let replicas = constants
-        .split_once("REPLICAS = ")
-        .and_then(|(_, rest)| rest.split_once(';'));
+fn sizes_of_weir_p4_are_those_of_the_program() {
     let program = program("weir-p4");
-    assert_eq!(
-        replicas.map(|(size, _)| size.to_owned()),
-        Some(program.replicas.to_string())
-    );
-    for (file, table, size) in [
-        ("replica.p4", "table receiver {", program.receivers),
-        ("sender.p4", "table sender {", program.streams),
-    ] {
-        let text = text(&format!("{folder}/{file}"));
-        let (_, rest) = text.split_once(table).expect("the table is there");
-        let (_, rest) = rest.split_once("size = ").expect("it has a size");
-        let (found, _) = rest.split_once(';').expect("it ends");
-        assert_eq!(found, size.to_string(), "{table}");
-    }
+    assert_eq!(program.replicas, size("sent"));
+    assert_eq!(program.streams, size("sender"));
+    assert!(program.replicas <= size("replica"));
+    assert!(2 * program.replicas <= size("payload_type"), "two for each");
+    // A bit of a copy's number is its branch.
+    assert_eq!(program.receivers, (1 << 15) - 1);
+    assert!(program.receivers <= size("receiver"));
+    assert_eq!(program.branches, 2 * ((1 << 15) - 1));
+    assert!(program.unicast <= size("participant"));
 }

@@ -262,10 +262,14 @@ fn weir_p4_carries_so_many_meetings_of_ten() {
         adaptation: Adaptation::Pairs,
         ..ten(false)
     };
-    assert_eq!(of(pairs), (728, "replicas"), "a target is a field of an entry");
-    assert_eq!(
-        program("weir-p4").supplies(&ten(true))[3].each,
-        1,
-        "one group for all streams"
-    );
+    assert_eq!(of(pairs), (728, "replicas"));
+    let branches = |kind| program("weir-p4").supplies(&kind)[3].each;
+    assert_eq!(branches(ten(true)), 1, "one for all streams");
+    assert_eq!(branches(pairs), 30, "one for each sender and layer");
+    let call = Kind {
+        participants: 2,
+        senders: 2,
+        ..ten(true)
+    };
+    assert_eq!(of(call), (16_383, "replicas"), "calls of two have no trees");
 }
