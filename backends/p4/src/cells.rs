@@ -9,7 +9,7 @@ pub(crate) enum Cell {
     /// Packets of a relay.
     Relayed(u16),
     /// Packets of a replica.
-    Sent(u16),
+    Sent(u32),
     /// A verdict, by its name in the program.
     Verdict(&'static str),
 }

@@ -43,6 +43,8 @@ pub(crate) struct Sizes {
     pub relays: u32,
     /// Registers and counters of replicas.
     pub replicas: u32,
+    /// Numbers of streams, with 0.
+    pub streams: u32,
 }
 
 /// The driver's state.
@@ -74,7 +76,7 @@ impl Core {
             services: Default::default(),
             cells: Cells::default(),
             relays: Relays::new(sizes.relays),
-            rooms: Rooms::new(sizes.replicas, first_epoch),
+            rooms: Rooms::new(sizes, first_epoch),
             link: Link::new(now),
             settled: Vec::new(),
             counters: Counters::default(),

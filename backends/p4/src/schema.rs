@@ -110,6 +110,13 @@ impl Schema {
         for name in VERDICTS {
             verdicts.insert(name, counter_of(info, name)?.0);
         }
+        // As many as the fields have values for.
+        let values = |field: &Field| 1_u32.checked_shl(field.width).unwrap_or(u32::MAX);
+        let sizes = Sizes {
+            relays,
+            replicas: replicas.min(values(&actions[&Action::Send].fields[0])),
+            streams: values(&tables[&Table::Format].fields[0]),
+        };
         Ok(Schema {
             by_id: tables.iter().map(|(table, fields)| (fields.id, *table)).collect(),
             tables,
@@ -119,7 +126,7 @@ impl Schema {
             verdicts,
             packet_in: metadata_of(info, "packet_in", &PACKET_IN)?,
             packet_out: metadata_of(info, "packet_out", &PACKET_OUT)?,
-            sizes: Sizes { relays, replicas },
+            sizes,
         })
     }
 
@@ -275,7 +282,7 @@ impl Schema {
     /// A cell of a counter, to be read.
     pub(crate) fn counter(&self, cell: Cell) -> v1::Entity {
         let (counter_id, index) = match cell {
-            Cell::Relayed(index) => (self.relayed, index),
+            Cell::Relayed(index) => (self.relayed, index.into()),
             Cell::Sent(index) => (self.sent, index),
             Cell::Verdict(name) => (self.verdicts[name], 0),
         };
@@ -294,9 +301,9 @@ impl Schema {
         let Some(v1::entity::Entity::CounterEntry(entry)) = &entity.entity else {
             return None;
         };
-        let index = u16::try_from(entry.index.as_ref()?.index).ok()?;
+        let index = u32::try_from(entry.index.as_ref()?.index).ok()?;
         let cell = match entry.counter_id {
-            id if id == self.relayed => Cell::Relayed(index),
+            id if id == self.relayed => Cell::Relayed(u16::try_from(index).ok()?),
             id if id == self.sent => Cell::Sent(index),
             id => Cell::Verdict(self.verdicts.iter().find(|(_, verdict)| **verdict == id)?.0),
         };
@@ -313,17 +320,18 @@ impl Schema {
             values::read(&found.value)
         };
         let number = |place| value(place).and_then(|value| u16::try_from(value).ok());
+        let long = |place| value(place).and_then(|value| u32::try_from(value).ok());
         let byte = |place| value(place).and_then(|value| u8::try_from(value).ok());
         Some(PacketIn {
             reason: byte(0)?,
             port: number(1)?,
-            index: number(2)?,
+            index: long(2)?,
             epoch: byte(3)?,
             source_number: number(4)?,
             sent_number: number(5)?,
             frame_number: number(6)?,
             layer: byte(7)?,
-            stream: number(8)?,
+            stream: long(8)?,
             frame: packet.payload,
         })
     }

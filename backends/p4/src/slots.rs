@@ -12,45 +12,47 @@ pub(crate) const REST: Duration = Duration::from_secs(3);
 
 /// Numbers that are free, those that are used, and those that rest.
 #[derive(Debug)]
-pub(crate) struct Slots {
+pub(crate) struct Slots<N = u16> {
     /// Never used so far, up to `end`.
     next: u32,
     end: u32,
-    free: VecDeque<u16>,
-    resting: Vec<Resting>,
+    free: VecDeque<N>,
+    resting: Vec<Resting<N>>,
 }
 
 #[derive(Debug)]
-struct Resting {
-    slot: u16,
+struct Resting<N> {
+    slot: N,
     /// The entries that name it.
     keys: Vec<Key>,
     /// Since when all of them are gone.
     since: Option<Instant>,
 }
 
-impl Slots {
+impl<N: Copy + Into<u32> + TryFrom<u32>> Slots<N> {
     /// The numbers from `first` up to `end`, which is not among them.
-    pub(crate) fn new(first: u16, end: u32) -> Self {
+    pub(crate) fn new(first: N, end: u32) -> Self {
         Slots {
             next: first.into(),
-            end: end.min(1 << 16),
+            end,
             free: VecDeque::new(),
             resting: Vec::new(),
         }
     }
 
     /// A number that nothing on the switch has.
-    pub(crate) fn take(&mut self) -> Option<u16> {
-        if self.next < self.end {
+    pub(crate) fn take(&mut self) -> Option<N> {
+        if self.next < self.end
+            && let Ok(slot) = N::try_from(self.next)
+        {
             self.next += 1;
-            return Some((self.next - 1) as u16);
+            return Some(slot);
         }
         self.free.pop_front()
     }
 
     /// A number is no longer used, by these entries, which are no longer wanted.
-    pub(crate) fn give_back(&mut self, slot: u16, keys: Vec<Key>) {
+    pub(crate) fn give_back(&mut self, slot: N, keys: Vec<Key>) {
         self.resting.push(Resting {
             slot,
             keys,
@@ -78,7 +80,7 @@ impl Slots {
     }
 
     /// The numbers that rest.
-    pub(crate) fn resting(&self) -> impl Iterator<Item = u16> + '_ {
+    pub(crate) fn resting(&self) -> impl Iterator<Item = N> + '_ {
         self.resting.iter().map(|resting| resting.slot)
     }
 }
@@ -96,7 +98,7 @@ mod tests {
         writer.want(key.clone(), Value::Data(vec![97]));
         writer.next_batch(start, &mut settled);
         writer.answered(&[Ok(())], &mut settled);
-        let mut slots = Slots::new(1, 2);
+        let mut slots = Slots::new(1_u16, 2);
         assert_eq!(slots.take(), Some(1));
         writer.unwant(&key);
         slots.give_back(1, vec![key.clone()]);
@@ -113,5 +115,13 @@ mod tests {
         assert_eq!(slots.take(), None, "it has not rested");
         slots.tick(start + 3 * REST, &writer);
         assert_eq!(slots.take(), Some(1));
+    }
+
+    #[test]
+    fn numbers_are_as_many_as_the_type_has() {
+        let mut slots = Slots::new(u16::MAX, 1 << 17);
+        assert_eq!((slots.take(), slots.take()), (Some(u16::MAX), None));
+        let mut slots = Slots::new(1 << 20, (1 << 20) + 1);
+        assert_eq!((slots.take(), slots.take()), (Some(1_u32 << 20), None));
     }
 }

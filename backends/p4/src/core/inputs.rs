@@ -23,7 +23,7 @@ pub(crate) struct PacketIn {
     /// The port it arrived at.
     pub port: u16,
     /// The index and epoch of a replica,
-    pub index: u16,
+    pub index: u32,
     pub epoch: u8,
     /// the number of its packet at the source, as sent, and its frame's,
     pub source_number: u16,
@@ -32,7 +32,7 @@ pub(crate) struct PacketIn {
     /// and its highest layer: spatial above three bits of temporal.
     pub layer: u8,
     /// The number of a stream.
-    pub stream: u16,
+    pub stream: u32,
     /// The frame.
     pub frame: Vec<u8>,
 }

@@ -30,7 +30,7 @@ pub(super) fn receiver(rid: u16, hop: Hop, leg: &Leg) -> Entries {
 
 /// The entries of a stream with this number, which is copied in these ways.
 pub(super) fn stream(
-    number: u16,
+    number: u32,
     fanouts: StreamFanout,
     ssrc: u32,
     stream: &Stream,
@@ -65,7 +65,7 @@ pub(super) fn stream(
 }
 
 /// The entries of a stream's upper temporal layers, as far as its templates have them.
-pub(super) fn layer_groups(number: u16, fanouts: StreamFanout, templates: &Templates) -> Entries {
+pub(super) fn layer_groups(number: u32, fanouts: StreamFanout, templates: &Templates) -> Entries {
     let temporal = templates
         .entries()
         .into_values()
@@ -80,7 +80,7 @@ pub(super) fn layer_groups(number: u16, fanouts: StreamFanout, templates: &Templ
 }
 
 /// The entry by which a stream's sender reports are copied to this group.
-pub(super) fn report(number: u16, fanout: Fanout) -> (Key, Value) {
+pub(super) fn report(number: u32, fanout: Fanout) -> (Key, Value) {
     let key = Key::Entry(Table::Report, vec![number.into()]);
     (key, group(fanout))
 }
@@ -90,7 +90,7 @@ fn group(fanout: Fanout) -> Value {
 }
 
 /// The payload types of a replica with this index.
-pub(super) fn payload_types(index: u16, replica: &Replica) -> Entries {
+pub(super) fn payload_types(index: u32, replica: &Replica) -> Entries {
     let types = replica.formats.iter().map(|format| {
         let key = vec![index.into(), format.source.get().into()];
         let data = vec![format.payload_type.get().into()];
@@ -100,12 +100,12 @@ pub(super) fn payload_types(index: u16, replica: &Replica) -> Entries {
 }
 
 /// The entry of a replica.
-pub(super) fn replica_key(rid: u16, stream: u16) -> Key {
+pub(super) fn replica_key(rid: u16, stream: u32) -> Key {
     Key::Entry(Table::Replica, vec![rid.into(), stream.into()])
 }
 
 /// Its value, which begins from a state and has the newest target.
-pub(super) fn replica(index: u16, began: &Began, replica: &Replica, to: &Leg, stream: &Stream, from: &Leg) -> Value {
+pub(super) fn replica(index: u32, began: &Began, replica: &Replica, to: &Leg, stream: &Stream, from: &Leg) -> Value {
     let described = fit::described(stream, from).is_some();
     let method = match replica.rewriting {
         Rewriting::LowMemory if described => 1,

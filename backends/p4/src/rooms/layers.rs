@@ -124,7 +124,7 @@ impl Rooms {
 
     /// The same by an entry of a stream's layer.
     pub(super) fn simplify_stream(&mut self, context: &mut Context<'_>, key: &Key) -> bool {
-        let stream = self.by_number.get(&(key.field(0) as u16));
+        let stream = self.by_number.get(&(key.field(0) as u32));
         let leg = stream.map(|stream| stream.leg);
         let is_done = self.meetings.simplify(context.now, leg);
         self.publish(context, Touched::default());

@@ -54,6 +54,7 @@ use self::templates::Templates;
 use self::trees::RIDS;
 use crate::cells::Cell;
 use crate::context::Context;
+use crate::core::Sizes;
 use crate::entry::{Key, Value};
 use crate::slots::Slots;
 
@@ -86,15 +87,15 @@ pub(crate) struct Rooms {
     meetings: Meetings,
     feedback: Feedback,
     by_rid: BTreeMap<u16, LegId>,
-    by_number: BTreeMap<u16, StreamKey>,
-    by_index: BTreeMap<u16, ReplicaId>,
+    by_number: BTreeMap<u32, StreamKey>,
+    by_index: BTreeMap<u32, ReplicaId>,
     rids: Slots,
-    numbers: Slots,
-    indexes: Slots,
+    numbers: Slots<u32>,
+    indexes: Slots<u32>,
     /// The replicas that had the indexes that rest.
-    by_resting: BTreeMap<u16, ReplicaId>,
+    by_resting: BTreeMap<u32, ReplicaId>,
     /// The epoch that each index had last.
-    epochs: BTreeMap<u16, u8>,
+    epochs: BTreeMap<u32, u8>,
     first_epoch: u8,
     /// Replicas whose entries are on their way.
     preparing: BTreeSet<ReplicaId>,
@@ -120,7 +121,7 @@ struct LegRow {
 struct StreamRow {
     stream: Stream,
     /// Its number on the switch, while it has replicas there.
-    number: Option<u16>,
+    number: Option<u32>,
     /// The ways of its packets, while it has replicas there.
     fanouts: Option<StreamFanout>,
     /// The groups of legs that it holds.
@@ -156,7 +157,7 @@ enum Location {
 /// A replica's place on the switch.
 #[derive(Debug)]
 struct SwitchReplica {
-    index: u16,
+    index: u32,
     entries: Entries,
     stage: Stage,
     since: Instant,
@@ -201,9 +202,9 @@ impl Stage {
 }
 
 impl Rooms {
-    /// None, with registers for so many replicas. Registers that an earlier process used may hold
-    /// any epoch, so the first one is to be drawn by chance.
-    pub(crate) fn new(registers: u32, first_epoch: u8) -> Self {
+    /// None, with the sizes of a program. Registers that an earlier process used may hold any
+    /// epoch, so the first one is to be drawn by chance.
+    pub(crate) fn new(sizes: Sizes, first_epoch: u8) -> Self {
         Rooms {
             legs: BTreeMap::new(),
             streams: BTreeMap::new(),
@@ -215,8 +216,8 @@ impl Rooms {
             by_number: BTreeMap::new(),
             by_index: BTreeMap::new(),
             rids: Slots::new(1, RIDS),
-            numbers: Slots::new(1, 1 << 16),
-            indexes: Slots::new(0, registers),
+            numbers: Slots::new(1, sizes.streams),
+            indexes: Slots::new(0, sizes.replicas),
             by_resting: BTreeMap::new(),
             epochs: BTreeMap::new(),
             first_epoch: first_epoch.max(1),

@@ -16,7 +16,7 @@ impl Rooms {
     /// A packet of a stream brings a structure of its frames.
     ///
     /// Errors: there is no such stream, or the packet cannot be read.
-    pub(crate) fn structure(&mut self, context: &mut Context<'_>, number: u16, packet: &[u8]) -> Result<(), Nonsense> {
+    pub(crate) fn structure(&mut self, context: &mut Context<'_>, number: u32, packet: &[u8]) -> Result<(), Nonsense> {
         let key = *self.by_number.get(&number).ok_or(Nonsense)?;
         let (Some(row), Some(from)) = (self.streams.get_mut(&key), self.legs.get(&key.leg)) else {
             return Err(Nonsense);
@@ -37,7 +37,7 @@ impl Rooms {
     pub(crate) fn reported(
         &mut self,
         context: &Context<'_>,
-        index: u16,
+        index: u32,
         epoch: u8,
         report: Report,
     ) -> Result<(), Nonsense> {

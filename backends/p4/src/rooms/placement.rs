@@ -236,7 +236,7 @@ impl Rooms {
 
     pub(super) fn replica_of(&self, key: &Key) -> Option<ReplicaId> {
         let leg = *self.by_rid.get(&(key.field(0) as u16))?;
-        let source = *self.by_number.get(&(key.field(1) as u16))?;
+        let source = *self.by_number.get(&(key.field(1) as u32))?;
         let is_it =
             |row: &super::ReplicaRow| row.replica.source == Some(source) && matches!(row.location, Location::Switch(_));
         let mut sent = self.replicas.sent_to(leg).into_iter();
@@ -257,9 +257,9 @@ impl Rooms {
             },
             Key::Entry(Table::Replica, _) => self.replica_of(key).into_iter().collect(),
             Key::Entry(Table::PayloadType, _) => {
-                self.by_index.get(&(key.field(0) as u16)).copied().into_iter().collect()
+                self.by_index.get(&(key.field(0) as u32)).copied().into_iter().collect()
             }
-            Key::Entry(Table::Format | Table::LayerGroup, _) => match self.by_number.get(&(key.field(0) as u16)) {
+            Key::Entry(Table::Format | Table::LayerGroup, _) => match self.by_number.get(&(key.field(0) as u32)) {
                 Some(source) => self.followers(*source),
                 None => Vec::new(),
             },

@@ -16,7 +16,7 @@ const HEADERS_V6: u64 = 14 + 40 + 8 + 12;
 /// The counter of a replica on the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SentCell {
-    pub index: u16,
+    pub index: u32,
     /// The bytes of each packet that the switch counts and a sender report does not.
     pub headers: u64,
 }
@@ -30,7 +30,7 @@ pub(super) struct Sent {
 
 impl SentCell {
     /// That of a replica with this index to a leg.
-    pub(super) fn of(leg: Option<&LegRow>, index: u16) -> Self {
+    pub(super) fn of(leg: Option<&LegRow>, index: u32) -> Self {
         let remote = leg.and_then(|leg| leg.leg.paths.first()).map(|path| path.remote);
         let is_ipv4 = remote.is_none_or(|remote| remote.is_ipv4());
         let headers = if is_ipv4 { HEADERS_V4 } else { HEADERS_V6 };
@@ -60,7 +60,7 @@ impl Sent {
     }
 
     /// An index has rested, and may be another replica's from now on.
-    pub(super) fn settle(&mut self, index: u16, cells: &Cells) {
+    pub(super) fn settle(&mut self, index: u32, cells: &Cells) {
         let (over, resting) = self.resting.iter().partition(|cell| cell.index == index);
         self.resting = resting;
         let over: Vec<SentCell> = over;

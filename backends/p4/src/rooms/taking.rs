@@ -88,7 +88,7 @@ impl Rooms {
     }
 
     /// An epoch that the registers of an index do not have. None has 0, which they begin with.
-    fn next_epoch(&mut self, index: u16) -> u8 {
+    fn next_epoch(&mut self, index: u32) -> u8 {
         let next = match self.epochs.get(&index) {
             Some(255) => 1,
             Some(epoch) => epoch + 1,

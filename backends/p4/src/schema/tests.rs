@@ -19,7 +19,7 @@ fn the_compiled_programs_have_all_that_is_written() {
     assert_eq!(cookies.len(), 3, "each is another program");
     for replication in ALL {
         let sizes = schema(replication).sizes();
-        assert_eq!((sizes.relays, sizes.replicas), (65_536, 65_535));
+        assert_eq!((sizes.relays, sizes.replicas, sizes.streams), (65_536, 65_535, 65_536));
     }
 }
 
@@ -114,6 +114,8 @@ fn packets_carry_the_metadata_of_the_program() {
         (read.reason, read.port, read.index, read.epoch, read.stream),
         (1, 2, 3, 4, 9)
     );
+    packet.metadata[2].value = vec![1, 0, 0];
+    assert_eq!(schema.packet_in(packet.clone()).unwrap().index, 1 << 16);
     packet.metadata[3].value = vec![1, 0];
     assert_eq!(schema.packet_in(packet.clone()), None, "an epoch has eight bits");
     packet.metadata.pop();
@@ -130,7 +132,12 @@ fn counter_entry(entity: &mut v1::Entity) -> &mut v1::CounterEntry {
 #[test]
 fn cells_are_read_by_their_counters() {
     let schema = schema(Replication::Multicast);
-    for cell in [Cell::Relayed(60_000), Cell::Sent(3), Cell::Verdict("ttl")] {
+    for cell in [
+        Cell::Relayed(60_000),
+        Cell::Sent(3),
+        Cell::Sent(1 << 20),
+        Cell::Verdict("ttl"),
+    ] {
         let mut entity = schema.counter(cell);
         assert_eq!(schema.counted(&entity), None, "it has no data yet");
         counter_entry(&mut entity).data = Some(v1::CounterData {

@@ -50,6 +50,7 @@ impl Bench {
         let sizes = Sizes {
             relays: 16,
             replicas: 64,
+            streams: 1 << 16,
         };
         let mut bench = Bench {
             core: Core::new(config, sizes, 7, now),

@@ -140,7 +140,7 @@ impl Bench {
         for (index, epoch) in places {
             let packet = PacketIn {
                 reason: 3,
-                index: index as u16,
+                index: index as u32,
                 epoch: epoch as u8,
                 source_number: 1_001,
                 sent_number: 71,

@@ -4,7 +4,7 @@ use super::*;
 use crate::counter::Counter;
 
 impl Bench {
-    fn report(&mut self, index: u16, epoch: u8, source: u16, sent: u16, layer: u8) {
+    fn report(&mut self, index: u32, epoch: u8, source: u16, sent: u16, layer: u8) {
         let packet = PacketIn {
             reason: 3,
             index,
