@@ -61,7 +61,7 @@ impl<N: Copy + Into<u32> + TryFrom<u32>> Slots<N> {
     }
 
     /// Frees those that have rested, of which no entry may be on the switch, and returns them.
-    pub(crate) fn tick(&mut self, now: Instant, writer: &TableWriter) -> Vec<u16> {
+    pub(crate) fn tick(&mut self, now: Instant, writer: &TableWriter) -> Vec<N> {
         let mut rested = Vec::new();
         self.resting.retain_mut(|resting| {
             if resting.since.is_none() && resting.keys.iter().all(|key| writer.is_absent(key)) {
