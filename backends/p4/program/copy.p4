@@ -13,6 +13,7 @@ control Copy(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
     counter(1, CounterType.packets_and_bytes) too_late;
     counter(1, CounterType.packets_and_bytes) not_negotiated;
     counter(1, CounterType.packets_and_bytes) not_ready;
+    counter(1, CounterType.packets_and_bytes) no_cell;
 
     Replica() replicas;
     Number() numbering;
@@ -20,9 +21,12 @@ control Copy(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
 
     apply {
         meta.verdict = SEND;
-        replicas.apply(hdr, meta);
-        // BMv2 ends when a program reads a cell that is not there.
-        if ((bit<32>)meta.index >= REPLICAS) {
+        replicas.apply(hdr, meta, standard);
+        if (meta.is_here == 0) {
+            mark_to_drop(standard);
+        } else if ((bit<32>)meta.index >= REPLICAS) {
+            // BMv2 ends when a program reads a cell that is not there.
+            no_cell.count(0);
             mark_to_drop(standard);
         } else {
             numbering.apply(hdr, meta);
@@ -49,10 +53,12 @@ control Copy(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
                     hdr.ipv4.src = meta.src_addr[31:0];
                     hdr.ipv4.dst = meta.dst_addr[31:0];
                     hdr.ipv4.ttl = hdr.ipv4.ttl - 1;
+                    hdr.ipv4.tos = 0;
                 } else {
                     hdr.ipv6.src = meta.src_addr;
                     hdr.ipv6.dst = meta.dst_addr;
                     hdr.ipv6.ttl = hdr.ipv6.ttl - 1;
+                    hdr.ipv6.tos = 0;
                 }
                 if (hdr.rtp.isValid()) {
                     sent.count((bit<32>)meta.index);

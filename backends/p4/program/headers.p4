@@ -101,10 +101,16 @@ header mandatory_t {
     bit<16> frame;
 }
 
-// The bytes after them. In a descriptor the first bit says that a structure follows.
+// The bytes after them. In a descriptor the first bit says that a structure follows, and the next ones
+// that values of the frame's own follow: decode targets that are active, its indications for them, the
+// frames that it refers to, and its chains.
 header extended_t {
     bit<1> structure;
-    bit<7> flags;
+    bit<1> active;
+    bit<1> own_targets;
+    bit<1> own_frames;
+    bit<1> own_chains;
+    bit<3> rest;
     varbit<2008> bytes;
 }
 
@@ -113,7 +119,8 @@ header tail_t {
     varbit<12000> bytes;
 }
 
-// The payload of a packet with padding, but for its last byte, which is the count.
+// The payload, where its end has to be found: of a packet with padding but for the last byte, which
+// is the count, and of a packet in a frame with a trailer.
 header filling_t {
     varbit<12000> bytes;
 }
@@ -184,13 +191,13 @@ header next_rtcp_t { // the packet after it
 header packet_in_t {
     bit<8> reason;
     bit<16> port;
-    bit<16> index;
+    index_t index;
     bit<8> epoch;
     bit<16> source_number;
     bit<16> sent_number;
     bit<16> frame;
     bit<8> layer;
-    bit<16> stream;
+    stream_t stream;
 }
 
 @controller_header("packet_out")
@@ -243,13 +250,13 @@ struct metadata_t {
     // Kept by clones and recirculated packets.
     @field_list(1) bit<8> reason;
     @field_list(1) bit<16> arrival_port;
-    @field_list(1) bit<16> stream;
+    @field_list(1) stream_t stream;
     @field_list(1) bit<1> structure;
     @field_list(1) mac_t host_src_mac;
     @field_list(1) mac_t host_dst_mac;
     @field_list(1) bit<16> position;
     @field_list(1) bit<8> depth;
-    @field_list(1) bit<16> index;
+    @field_list(1) index_t index;
     @field_list(1) bit<8> epoch;
     @field_list(1) bit<16> source_number;
     @field_list(1) bit<16> sent_number;
@@ -263,6 +270,7 @@ struct metadata_t {
     bit<1> is_neighbour; // ARP or neighbour discovery
     bit<1> has_options;
     bit<1> is_fragment;
+    bit<1> has_trailer; // the frame goes on behind the IP packet
     bit<16> ip_payload; // bytes
     bit<16> checksum;   // UDP's
     bit<16> residue;    // zero: the checksum of data that includes its own
@@ -299,6 +307,7 @@ struct metadata_t {
     bit<1> starts_frame;
     bit<1> ends_frame;
     bit<6> template_id;
+    bit<3> own; // the descriptor has indications, references and chains in the place of its template's
     bit<16> frame;
     bit<2> spatial;
     bit<3> temporal;
@@ -309,6 +318,7 @@ struct metadata_t {
     bit<1> key_frame;
 
     // The replica's entry.
+    bit<1> is_here; // there is one
     bit<8> entry_epoch;
     bit<32> replica_ssrc;
     bit<1> start;

@@ -9,6 +9,8 @@ control WeirIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
     counter(1, CounterType.packets_and_bytes) fragment;
     counter(1, CounterType.packets_and_bytes) options;
     counter(1, CounterType.packets_and_bytes) checksum;
+    counter(1, CounterType.packets_and_bytes) no_ip;
+    counter(1, CounterType.packets_and_bytes) mapped_address;
     counter(1, CounterType.packets_and_bytes) punted;
 
     Relay() relays;
@@ -65,11 +67,13 @@ control WeirIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
             drop();
         } else if (!hdr.ipv4.isValid() && !hdr.ipv6.isValid()) {
             is_routed = false;
+            no_ip.count(0);
             drop();
         } else if (hdr.ipv6.isValid()) {
             // Keys have IPv4 addresses in this form, which no packet of IPv6 may have.
             if (meta.src_addr[127:32] == 0xffff || meta.dst_addr[127:32] == 0xffff) {
                 is_routed = false;
+                mapped_address.count(0);
                 drop();
             }
         }
@@ -91,7 +95,7 @@ control WeirIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
             }
         }
         if (hdr.packet_out.isValid() ||
-            (meta.for_host == 1 && meta.ttl > 1 && (hdr.rtp.isValid() || meta.is_report == 1) && hdr.udp.len <= MEDIA_MAX)) {
+            (meta.for_host == 1 && meta.ttl > 1 && (hdr.rtp.isValid() || meta.is_report == 1))) {
             senders.apply(hdr, meta, standard);
         }
         if (meta.group != 0) {

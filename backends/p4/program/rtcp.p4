@@ -54,8 +54,15 @@ control Rtcp(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
         }
         if (meta.feedback_class != 0) {
             feedback.apply();
-            if (meta.for_host == 0 && meta.checksum != 0) {
-                meta.is_summed = 1;
+            if (meta.for_host == 0) {
+                if (hdr.ipv4.isValid()) {
+                    hdr.ipv4.tos = 0;
+                } else {
+                    hdr.ipv6.tos = 0;
+                }
+                if (meta.checksum != 0) {
+                    meta.is_summed = 1;
+                }
             }
         }
     }
@@ -77,7 +84,7 @@ control Report(inout metadata_t meta, out bool is_proxied) {
             replicate;
             @defaultonly NoAction;
         }
-        size = 65536;
+        size = CELLS / 8;
     }
 
     apply {

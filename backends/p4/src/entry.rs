@@ -48,10 +48,10 @@ named! {
         Participant = "participant" ["group", "position"],
         /// Routes: the second value is the length of the prefix.
         Nexthop = "nexthop" ["dst_addr"],
-        /// Legs that receive, by their replica id.
-        Receiver = "receiver" ["rid"],
-        /// Streams that a leg gets, by its replica id.
-        Replica = "replica" ["rid", "stream"],
+        /// Legs that receive, by their replica id and port.
+        Receiver = "receiver" ["rid", "port"],
+        /// Streams that a leg gets, by its replica id and port.
+        Replica = "replica" ["rid", "stream", "port"],
         /// RTCP of a leg that goes on to another, by its class.
         Feedback = "feedback" ["src_addr", "src_port", "dst_addr", "dst_port", "class"],
         /// Streams whose sender reports are replicated.
