@@ -19,7 +19,10 @@ fn the_compiled_programs_have_all_that_is_written() {
     assert_eq!(cookies.len(), 3, "each is another program");
     for replication in ALL {
         let sizes = schema(replication).sizes();
-        assert_eq!((sizes.relays, sizes.replicas, sizes.streams), (65_536, 1 << 20, 1 << 24));
+        assert_eq!(
+            (sizes.relays, sizes.replicas, sizes.streams),
+            (65_536, 1 << 20, 1 << 24)
+        );
     }
 }
 
