@@ -60,34 +60,26 @@ control Copy(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
                     hdr.ipv6.ttl = hdr.ipv6.ttl - 1;
                     hdr.ipv6.tos = 0;
                 }
-                if (hdr.rtp.isValid()) {
-                    sent.count((bit<32>)meta.index);
-                    forwarded.count(0);
-                    hdr.rtp.ssrc = meta.replica_ssrc;
-                    hdr.rtp.payload_type = meta.payload_type;
-                    hdr.rtp.sequence = meta.sent_number;
-                    hdr.rtp.timestamp = hdr.rtp.timestamp + meta.timestamp_offset;
-                    // The last packet of a picture is another one for a receiver of a smaller size. In a
-                    // key picture a larger size may follow.
-                    if (meta.known == 1 && meta.ends_frame == 1 && meta.spatial == meta.has_spatial) {
-                        if (meta.has_spatial >= meta.target_spatial ||
-                            (meta.key_frame == 0 && (meta.enters == 0 || meta.temporal != 0))) {
-                            hdr.rtp.marker = 1;
-                        }
+                sent.count((bit<32>)meta.index);
+                forwarded.count(0);
+                hdr.rtp.ssrc = meta.replica_ssrc;
+                hdr.rtp.payload_type = meta.payload_type;
+                hdr.rtp.sequence = meta.sent_number;
+                hdr.rtp.timestamp = hdr.rtp.timestamp + meta.timestamp_offset;
+                // The last packet of a picture is another one for a receiver of a smaller size. In a
+                // key picture a larger size may follow.
+                if (meta.known == 1 && meta.ends_frame == 1 && meta.spatial == meta.has_spatial) {
+                    if (meta.has_spatial >= meta.target_spatial ||
+                        (meta.key_frame == 0 && (meta.enters == 0 || meta.temporal != 0))) {
+                        hdr.rtp.marker = 1;
                     }
-                    extensions.apply(hdr, meta, standard.egress_global_timestamp);
-                    if (meta.is_told == 1) {
-                        meta.reason = REASON_NUMBERS;
-                        meta.sent_frame = meta.frame + meta.frame_offset;
-                        meta.sent_layer = (bit<8>)(meta.has_spatial ++ meta.has_temporal);
-                        clone_preserving_field_list(CloneType.E2E, CPU_SESSION, 1);
-                    }
-                } else {
-                    hdr.rtcp.ssrc = meta.replica_ssrc;
-                    hdr.sender_info.timestamp = hdr.sender_info.timestamp + meta.timestamp_offset;
-                    if (hdr.sdes.isValid()) {
-                        hdr.sdes.ssrc = meta.replica_ssrc;
-                    }
+                }
+                extensions.apply(hdr, meta, standard.egress_global_timestamp);
+                if (meta.is_told == 1) {
+                    meta.reason = REASON_NUMBERS;
+                    meta.sent_frame = meta.frame + meta.frame_offset;
+                    meta.sent_layer = (bit<8>)(meta.has_spatial ++ meta.has_temporal);
+                    clone_preserving_field_list(CloneType.E2E, CPU_SESSION, 1);
                 }
             }
         }

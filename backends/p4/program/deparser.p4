@@ -23,7 +23,7 @@
     SUMMED_SLOT(4), SUMMED_SLOT(5), SUMMED_SLOT(6), SUMMED_SLOT(7), \
     hdr.tail, hdr.mid_one, hdr.mid_two, hdr.mid_1, hdr.mid_2, hdr.mid_3, hdr.time_one, hdr.time_two, hdr.time, \
     hdr.fill_1, hdr.fill_2, hdr.fill_3, \
-    hdr.rtcp, hdr.sender_info, hdr.sdes, hdr.blocks, hdr.next_rtcp, hdr.filling, hdr.count
+    hdr.rtcp, hdr.blocks, hdr.next_rtcp, hdr.filling, hdr.count
 
 #define SUMMED_IPV4 \
     hdr.ipv4.version, hdr.ipv4.words, hdr.ipv4.tos, hdr.ipv4.len, hdr.ipv4.id, hdr.ipv4.flags, \
@@ -90,8 +90,6 @@ control WeirDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.fill_2);
         packet.emit(hdr.fill_3);
         packet.emit(hdr.rtcp);
-        packet.emit(hdr.sender_info);
-        packet.emit(hdr.sdes);
         packet.emit(hdr.blocks);
         packet.emit(hdr.next_rtcp);
         packet.emit(hdr.filling);

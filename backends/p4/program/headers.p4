@@ -168,13 +168,6 @@ header rtcp_t {
     bit<32> ssrc;
 }
 
-header sender_info_t {
-    bit<64> ntp;
-    bit<32> timestamp;
-    bit<32> packets;
-    bit<32> octets;
-}
-
 header blocks_t { // the report blocks of a receiver report
     varbit<5952> bytes;
 }
@@ -240,8 +233,6 @@ struct headers_t {
     filling_t filling;
     count_t count;
     rtcp_t rtcp;
-    sender_info_t sender_info;
-    rtcp_t sdes;
     blocks_t blocks;
     next_rtcp_t next_rtcp;
 }
@@ -281,7 +272,6 @@ struct metadata_t {
     bit<1> two_byte;
     bit<1> is_deep;     // elements are left that the walk did not reach
     bit<1> is_whole;    // an RTP packet has all of the header that it claims to have
-    bit<1> is_report;   // a sender report that can be replicated
 
     // Ingress.
     bit<2> way;
@@ -290,7 +280,6 @@ struct metadata_t {
     bit<1> set_tos;
     bit<8> tos;
     bit<32> ssrc;
-    bit<2> feedback_class;
     bit<16> group;
     bit<16> branches;
     bit<2> exclude; // the exclusion id of the nodes that are to make no copies, or 0

@@ -19,7 +19,6 @@ control WeirIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
     Layers() layers;
     Replicate() replicas;
     Rtcp() rtcp;
-    Report() reports;
     Route() routes;
 
     action serve(mac_t src_mac, mac_t dst_mac) {
@@ -90,21 +89,18 @@ control WeirIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
         if (meta.for_host == 1 && meta.ttl > 1) {
             if (hdr.rtp.isValid() && meta.is_whole == 1) {
                 relays.apply(hdr, meta);
-            } else if (hdr.rtcp.isValid() && meta.is_report == 0) {
+            } else if (hdr.rtcp.isValid()) {
                 rtcp.apply(hdr, meta, standard);
             }
         }
         if (hdr.packet_out.isValid() ||
-            (meta.for_host == 1 && meta.ttl > 1 && (hdr.rtp.isValid() || meta.is_report == 1))) {
+            (meta.for_host == 1 && meta.ttl > 1 && hdr.rtp.isValid())) {
             senders.apply(hdr, meta, standard);
         }
         if (meta.group != 0) {
             bool is_copied = false;
 
-            if (meta.is_report == 1) {
-                reports.apply(meta, is_copied);
-                meta.pass = 1;
-            } else if (meta.is_whole == 0) {
+            if (meta.is_whole == 0) {
                 is_routed = false;
                 malformed.count(0);
                 drop();

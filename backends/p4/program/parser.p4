@@ -234,50 +234,9 @@ parser WeirParser(packet_in packet, out headers_t hdr, inout metadata_t meta, in
         meta.ssrc = hdr.rtcp.ssrc;
         meta.left = meta.left - 8;
         transition select(hdr.rtcp.type, hdr.rtcp.padding) {
-            (SENDER_REPORT, 0): sender_report;
             (RECEIVER_REPORT, 0): receiver_report;
             default: cut;
         }
-    }
-
-    // A sender report without report blocks, alone or followed by one chunk of SDES, has its SSRC at
-    // fixed places. Others go to the host.
-    state sender_report {
-        transition select(hdr.rtcp.count, hdr.rtcp.words, meta.left >= 20) {
-            (0, 6, true): sender_info;
-            default: cut;
-        }
-    }
-
-    state sender_info {
-        packet.extract(hdr.sender_info);
-        meta.left = meta.left - 20;
-        transition select(meta.left == 0, meta.left >= 8) {
-            (true, _): report;
-            (_, true): after_report;
-            default: cut;
-        }
-    }
-
-    state after_report {
-        transition select(packet.lookahead<bit<16>>()) {
-            0x81ca: sdes; // one chunk, no padding
-            default: cut;
-        }
-    }
-
-    state sdes {
-        packet.extract(hdr.sdes);
-        meta.left = meta.left - 8;
-        transition select(hdr.sdes.words < 0x3fff && (hdr.sdes.words - 1) << 2 == meta.left) {
-            true: report;
-            default: cut;
-        }
-    }
-
-    state report {
-        meta.is_report = 1;
-        transition cut;
     }
 
     // Feedback follows a receiver report where compound packets are sent (RFC 3550 section 6.1).

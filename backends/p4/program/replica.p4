@@ -89,13 +89,11 @@ control Replica(inout headers_t hdr, inout metadata_t meta, inout standard_metad
         if (replica.apply().hit) {
             meta.is_here = 1;
             receiver.apply();
-            if (hdr.rtp.isValid()) {
-                if (meta.verdict == SEND) {
-                    payload_type.apply();
-                }
-                if (meta.is_empty == 1) {
-                    meta.verdict = PADDING_ONLY;
-                }
+            if (meta.verdict == SEND) {
+                payload_type.apply();
+            }
+            if (meta.is_empty == 1) {
+                meta.verdict = PADDING_ONLY;
             }
         }
     }

@@ -19,10 +19,11 @@ const bit<16> PROFILE_ONE_BYTE = 0xbede;
 const bit<16> PROFILE_TWO_BYTE = 0x1000;
 
 // RTCP packet types (RFC 3550 section 12.1, RFC 4585 section 6.1).
-const bit<8> SENDER_REPORT = 200;
 const bit<8> RECEIVER_REPORT = 201;
 const bit<8> TRANSPORT_FEEDBACK = 205;
 const bit<8> PAYLOAD_FEEDBACK = 206;
+// The format of REMB, among other application layer feedback (RFC 4585 section 6.4).
+const bit<5> REMB = 15;
 
 // The port of the controller's packets (`--cpu-port`).
 const switch_port_t CPU_PORT = 510;
@@ -37,7 +38,7 @@ const bit<32> RECIRCULATED = 4;
 // Cells of the registers and counters, and sizes of tables that grow with them. BMv2 takes memory
 // for all of it from the start.
 #ifndef CELLS
-#define CELLS 1048576
+#define CELLS 524288
 #endif
 const bit<32> REPLICAS = CELLS;
 const bit<32> RELAYS = 65536;
