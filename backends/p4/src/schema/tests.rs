@@ -21,7 +21,7 @@ fn the_compiled_programs_have_all_that_is_written() {
         let sizes = schema(replication).sizes();
         assert_eq!(
             (sizes.relays, sizes.replicas, sizes.streams),
-            (65_536, 1 << 20, 1 << 24)
+            (65_536, 1 << 19, 1 << 24)
         );
     }
 }
