@@ -22,7 +22,6 @@
             meta.frame = hdr.mandatory[I].frame; \
             if (hdr.extended[I].isValid()) { \
                 meta.structure = hdr.extended[I].structure; \
-                meta.own = hdr.extended[I].own_targets ++ hdr.extended[I].own_frames ++ hdr.extended[I].own_chains; \
             } \
         } \
     }
@@ -56,7 +55,7 @@ control Layers(inout headers_t hdr, inout metadata_t meta, in bool is_first) {
             layer;
             @defaultonly NoAction;
         }
-        size = CELLS;
+        size = 65536;
     }
 
     // The upper layers of a meeting with receivers of reduced quality have trees of their own, by
@@ -76,7 +75,7 @@ control Layers(inout headers_t hdr, inout metadata_t meta, in bool is_first) {
             use_group;
             @defaultonly NoAction;
         }
-        size = CELLS / 4;
+        size = 131072;
     }
 
     apply {
@@ -107,17 +106,6 @@ control Layers(inout headers_t hdr, inout metadata_t meta, in bool is_first) {
                     meta.key_frame = 1;
                     if (is_first) {
                         structure.count(0);
-                    }
-                } else if (meta.own != 0) {
-                    // Its own dependencies are in the place of the template's, and are not read. It
-                    // has a layer, and no receiver begins a higher one with it.
-                    meta.enters = 0;
-                    if (meta.own[2:2] == 1) {
-                        meta.up = 0;
-                        meta.above = 1;
-                    }
-                    if (meta.own[1:1] == 1) {
-                        meta.key_frame = 0;
                     }
                 }
             }

@@ -7,7 +7,7 @@
 control Sender(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     register<bit<48>>(1) lease_until;
 
-    action media(stream_t stream, bit<16> group, bit<16> branches, bit<2> exclude,
+    action media(bit<16> stream, bit<16> group, bit<16> branches, bit<2> exclude,
                  bit<1> described, bit<8> dd_id, bit<1> pass) {
         meta.stream = stream;
         meta.group = group;
@@ -30,7 +30,7 @@ control Sender(inout headers_t hdr, inout metadata_t meta, inout standard_metada
             media;
             @defaultonly NoAction;
         }
-        size = CELLS / 8;
+        size = 65536;
     }
 
     apply {
@@ -60,7 +60,7 @@ control Format(inout headers_t hdr, inout metadata_t meta, out bool is_known) {
             known;
             @defaultonly NoAction;
         }
-        size = CELLS / 4;
+        size = 65536;
     }
 
     apply {

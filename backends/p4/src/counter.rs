@@ -38,7 +38,7 @@ counting::counters! {
 
 /// The program's counters of single packets. Those of copies with a name of the
 /// model count as the model's.
-pub(crate) const VERDICTS: [&str; 24] = [
+pub(crate) const VERDICTS: [&str; 21] = [
     "received",
     "forwarded",
     "malformed",
@@ -48,7 +48,6 @@ pub(crate) const VERDICTS: [&str; 24] = [
     "too_late",
     "not_negotiated",
     "not_ready",
-    "no_cell",
     "padding_only",
     "template_unknown",
     "structure",
@@ -61,8 +60,6 @@ pub(crate) const VERDICTS: [&str; 24] = [
     "options",
     "checksum",
     "ttl",
-    "no_ip",
-    "mapped_address",
 ];
 
 /// Verdicts about packets of a stream. The base sees all of these packets and counts them itself.

@@ -24,7 +24,7 @@ pub(super) fn receiver(rid: u16, hop: Hop, leg: &Leg) -> Entries {
     };
     let macs = [hop.src_mac.bits(), hop.dst_mac.bits()];
     let data = [macs, pair(local), pair(remote)].concat();
-    let key = Key::Entry(Table::Receiver, vec![rid.into(), hop.port.into()]);
+    let key = Key::Entry(Table::Receiver, vec![rid.into()]);
     Entries::from([(key, Value::Data(data))])
 }
 
@@ -79,6 +79,12 @@ pub(super) fn layer_groups(number: u32, fanouts: StreamFanout, templates: &Templ
     rows.collect()
 }
 
+/// The entry by which a stream's sender reports are copied to this group.
+pub(super) fn report(number: u32, fanout: Fanout) -> (Key, Value) {
+    let key = Key::Entry(Table::Report, vec![number.into()]);
+    (key, group(fanout))
+}
+
 fn group(fanout: Fanout) -> Value {
     Value::Data(vec![fanout.group.into(), fanout.branches.into(), fanout.exclude.into()])
 }
@@ -93,9 +99,9 @@ pub(super) fn payload_types(index: u32, replica: &Replica) -> Entries {
     types.collect()
 }
 
-/// The entry of a replica of this stream, behind a port.
-pub(super) fn replica_key(rid: u16, stream: u32, port: u16) -> Key {
-    Key::Entry(Table::Replica, vec![rid.into(), stream.into(), port.into()])
+/// The entry of a replica.
+pub(super) fn replica_key(rid: u16, stream: u32) -> Key {
+    Key::Entry(Table::Replica, vec![rid.into(), stream.into()])
 }
 
 /// Its value, which begins from a state and has the newest target.

@@ -132,6 +132,7 @@ struct StreamRow {
     /// Addresses at which its packets arrive.
     services: BTreeSet<SocketAddr>,
     templates: Templates,
+    replicates_reports: bool,
 }
 
 #[derive(Debug)]

@@ -29,15 +29,6 @@ const PEERS: [u16; 2] = [2, 3];
 /// The longest time that passes between two exchanges of driver and switch.
 const TURN: Duration = Duration::from_millis(100);
 
-/// Datagrams of less than so many bytes arrive in frames that are filled: of four the first and the
-/// third with none of these bytes, and the others with some.
-const FILLED_MAX: usize = 1_400;
-const FILL: u8 = 0xa5;
-const FILLED: [usize; 4] = [0, 1, 0, 6];
-
-/// The octet of services of packets that arrive, of which copies have nothing.
-const ARRIVING_TOS: u8 = 0xb9;
-
 /// After a leap of more than this, only its end is simulated.
 const LEAP_MAX: Duration = Duration::from_secs(120);
 
@@ -87,8 +78,6 @@ pub struct SwitchDevice<S> {
     is_told: bool,
     /// The octets of services of the next packet, as it arrives and as it is sent.
     tos: (u8, u8),
-    /// How many packets have arrived.
-    arrived: usize,
 }
 
 fn mac(last: u8) -> Mac {
@@ -175,8 +164,7 @@ impl<S: Ports> SwitchDevice<S> {
             unsent: 0,
             left: 0,
             is_told: false,
-            tos: (ARRIVING_TOS, 0),
-            arrived: 0,
+            tos: (0, 0),
         }
     }
 
@@ -246,10 +234,7 @@ impl<S: Ports> SwitchDevice<S> {
 
     fn has_left(&mut self, port: u16, bytes: &[u8]) {
         let frame = Frame::read(bytes).expect("a datagram");
-        let rest = bytes
-            .strip_prefix(&frame.bytes()[..])
-            .expect("its lengths and checksums");
-        assert!(rest.iter().all(|byte| *byte == FILL), "what fills the frame");
+        assert_eq!(frame.bytes(), bytes, "its lengths and checksums");
         let hardware = (mac(0x20 + port as u8).0, mac(0x10 + port as u8).0);
         assert_eq!((frame.to, frame.from), hardware);
         assert_eq!(frame.ttl, 63, "one router was passed");
@@ -323,12 +308,7 @@ impl<S: Ports> Device for SwitchDevice<S> {
         self.mark();
         let before = self.copied;
         let left = self.base().counters()[Counter::CopiedByOffload];
-        let mut bytes = frame.bytes();
-        if bytes.len() < FILLED_MAX {
-            bytes.extend(std::iter::repeat_n(FILL, FILLED[self.arrived % FILLED.len()]));
-        }
-        self.arrived += 1;
-        for (port, bytes) in self.switch.frame(self.now, port, &bytes) {
+        for (port, bytes) in self.switch.frame(self.now, port, &frame.bytes()) {
             self.has_left(port, &bytes);
         }
         let counted = self.base().counters()[Counter::CopiedByOffload];
