@@ -14,7 +14,7 @@ from support.tokens import token
 from support.wait import until
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=f"SKIPPED, clusters were not tested: {missing()} missing")
-# `eval/drain/run` has more rooms, and a file for the results.
+# `eval/drain/run` sets these for 100 people, and writes their gaps.
 ROOMS = int(os.environ.get("WEIR_DRAIN_ROOMS", "4"))
 WITHIN_S = int(os.environ.get("WEIR_DRAIN_WITHIN", "8"))
 RESULTS = os.environ.get("WEIR_DRAIN_RESULTS")
