@@ -216,6 +216,9 @@ pub(crate) const LINKED_NAMES_MAX: usize = 2 * LINK_MESSAGES_MAX;
 /// nothing more is taken from it until they have some.
 pub(crate) const LINK_OPEN_MAX: usize = DATA_MAX / 4;
 
+/// About the bytes of a message or packet for a link, besides its payload.
+pub(crate) const LINKED_COST: usize = 256;
+
 /// Names of receivers in a message that comes over a link; with more the link is cut off.
 pub(crate) const LINKED_RECEIVERS_MAX: usize = 1_000;
 

@@ -12,10 +12,7 @@ use southbound::{LinkedMessage, NodeId, NodeMessage, Notice, TransportId, Versio
 
 use super::linking::Links;
 use super::{Counter, Counters, Output, Term};
-use crate::limits::MISSED_BYTES_MAX;
-
-/// About the bytes of a message besides its payload.
-const COST: usize = 256;
+use crate::limits::{LINKED_COST, MISSED_BYTES_MAX};
 
 /// Those of one room that wait.
 #[derive(Debug)]
@@ -131,5 +128,5 @@ fn notice(room: &Arc<str>, linked: LinkedMessage) -> Option<Notice> {
 }
 
 fn cost(linked: &LinkedMessage) -> usize {
-    linked.payload.len() + COST
+    linked.payload.len() + LINKED_COST
 }

@@ -13,10 +13,7 @@ use slots::{Account, Held};
 use southbound::{Command, MessageId, TransportId};
 
 use super::{Counter, Counters, Output, Term};
-use crate::limits::MISSED_BYTES_MAX;
-
-/// About the bytes of a message besides its payload.
-const COST: usize = 256;
+use crate::limits::{LINKED_COST, MISSED_BYTES_MAX};
 
 /// The newcomers of a room.
 #[derive(Debug)]
@@ -101,7 +98,7 @@ impl Newcomers {
 
     /// Makes room for a message that holds nobody back. Returns false if there is none.
     fn reserve(&mut self, waiting: &Waiting) -> bool {
-        let bytes = self.bytes + waiting.payload.len() + COST;
+        let bytes = self.bytes + waiting.payload.len() + LINKED_COST;
         let fits = bytes <= MISSED_BYTES_MAX && self.pooled.may_become(bytes);
         if fits {
             self.bytes = bytes;
@@ -114,7 +111,7 @@ impl Newcomers {
         match waiting.is_held {
             true => out.released.push(waiting.message),
             false => {
-                self.bytes -= waiting.payload.len() + COST;
+                self.bytes -= waiting.payload.len() + LINKED_COST;
                 self.pooled.set(self.bytes);
             }
         }

@@ -153,10 +153,9 @@ impl Term {
             Some((number, _)) => self.distant.reached(*number, &links.outgoing),
             None => Reached::new(),
         };
-        let open = reached.keys().filter(|node| links.outgoing.is_open(**node));
         let beyond = Beyond {
             distant: &self.distant,
-            open: open.copied().collect(),
+            links: &links.outgoing,
             reached,
         };
         let mut passed = Output::default();

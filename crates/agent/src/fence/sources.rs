@@ -11,10 +11,7 @@ use std::sync::Arc;
 
 use southbound::{LinkedMessage, NodeId};
 
-use crate::limits::{LINK_PEERS_MAX, LINK_WAITING_MAX, LINK_WAITING_NODE_MAX, LINK_WAITING_ROOM_MAX};
-
-/// About the bytes of a message besides its payload.
-const COST: usize = 256;
+use crate::limits::{LINK_PEERS_MAX, LINK_WAITING_MAX, LINK_WAITING_NODE_MAX, LINK_WAITING_ROOM_MAX, LINKED_COST};
 
 /// The nodes that messages of one room come from.
 #[derive(Debug, Default)]
@@ -73,7 +70,7 @@ pub(super) struct Waiting {
 
 impl Waiting {
     fn cost(&self) -> usize {
-        self.linked.payload.len() + COST
+        self.linked.payload.len() + LINKED_COST
     }
 }
 

@@ -16,11 +16,12 @@ use std::sync::Arc;
 
 use slots::Account;
 use southbound::{
-    Command, DataTrackRoute, DistantEndpoint, LinkedMessage, MessageEndpoint, MessageId, MessageProtocol, NodeId,
-    Posted, SignedMessage, TransportId,
+    Command, DataTrackRoute, DistantEndpoint, LinkedMessage, MessageEndpoint, MessageId, MessageProtocol, Posted,
+    SignedMessage, TransportId,
 };
 
 use super::distant::{Distant, Reached};
+use super::links::outgoing::Outgoing;
 pub(super) use packets::TrackPacket;
 use sent::Sent;
 
@@ -60,8 +61,8 @@ pub(super) struct Arrived<'a> {
 pub(super) struct Beyond<'a> {
     pub(super) distant: &'a Distant,
     pub(super) reached: Reached,
-    /// The nodes whose links are open now, for packets that may be lost.
-    pub(super) open: BTreeSet<NodeId>,
+    /// Packets that may be lost go only over those that are open now.
+    pub(super) links: &'a Outgoing,
 }
 
 /// The part of a message that may go to other nodes.

@@ -32,7 +32,7 @@ impl Endpoints {
             return (Passing::None, None);
         };
         let to = self.present(&route.receivers);
-        let nodes = route.nodes.iter().filter(|node| beyond.open.contains(node));
+        let nodes = route.nodes.iter().filter(|node| beyond.links.is_open(**node));
         let nodes = nodes.filter_map(|node| Some((*node, *beyond.reached.get(node)?)));
         let nodes: Vec<_> = nodes.collect();
         let is_all = !route.elsewhere && nodes.len() == route.nodes.len();

@@ -8,10 +8,7 @@ use std::sync::Arc;
 
 use southbound::{LinkedMessage, NodeId};
 
-use crate::limits::LINK_EARLY_MAX;
-
-/// About the bytes of a message besides its payload.
-const COST: usize = 256;
+use crate::limits::{LINK_EARLY_MAX, LINKED_COST};
 
 /// The messages of each node, in their order.
 #[derive(Debug, Default)]
@@ -25,7 +22,7 @@ impl Early {
     pub(in crate::fence) fn add(&mut self, node: NodeId, message: EarlyMessage) -> usize {
         let of_node = self.0.entry(node).or_default();
         of_node.push_back(message);
-        let cost = |(_, linked): &EarlyMessage| linked.payload.len() + COST;
+        let cost = |(_, linked): &EarlyMessage| linked.payload.len() + LINKED_COST;
         let mut bytes: usize = of_node.iter().map(cost).sum();
         let mut given_up = 0;
         while bytes > LINK_EARLY_MAX
@@ -40,7 +37,7 @@ impl Early {
     /// The bytes that are kept.
     pub(in crate::fence) fn bytes(&self) -> usize {
         let all = self.0.values().flatten();
-        all.map(|(_, linked)| linked.payload.len() + COST).sum()
+        all.map(|(_, linked)| linked.payload.len() + LINKED_COST).sum()
     }
 
     /// The messages for a room.

@@ -10,10 +10,7 @@ use southbound::{
 
 use super::LinkOutput;
 use crate::fence::Output;
-use crate::limits::{LINK_BYTES_MAX, LINK_MESSAGES_MAX};
-
-/// About the bytes of a message besides its payload.
-const COST: usize = 256;
+use crate::limits::{LINK_BYTES_MAX, LINK_MESSAGES_MAX, LINKED_COST};
 
 /// All links, by the nodes at their other ends.
 #[derive(Debug, Default)]
@@ -65,7 +62,7 @@ struct Unacknowledged {
 impl Unacknowledged {
     fn cost(&self) -> usize {
         // The message as it arrived is about as long.
-        2 * self.linked.payload.len() + COST
+        2 * self.linked.payload.len() + LINKED_COST
     }
 }
 

@@ -5,10 +5,7 @@ use std::sync::Arc;
 
 use southbound::LinkedMessage;
 
-use crate::limits::{LINK_PACKETS_BYTES_MAX, LINK_PACKETS_MAX};
-
-/// About the bytes of a packet besides its payload.
-const COST: usize = 256;
+use crate::limits::{LINK_PACKETS_BYTES_MAX, LINK_PACKETS_MAX, LINKED_COST};
 
 /// The packets of one link. Senders have turns, and a sender with more than the link carries loses
 /// its own oldest packets.
@@ -94,7 +91,7 @@ impl PacketQueue {
 }
 
 fn cost(packet: &LinkedMessage) -> usize {
-    packet.payload.len() + COST
+    packet.payload.len() + LINKED_COST
 }
 
 #[cfg(test)]
