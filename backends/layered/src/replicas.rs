@@ -222,7 +222,7 @@ impl<B: DataPlane, O: ReplicaOffload> DataPlane for ReplicaLayer<B, O> {
                 self.set(now, update)
             }
             Update::RemoveLeg(_) | Update::RemoveStream(_) | Update::RemoveReplica(_) => self.remove(now, update),
-            Update::SetFeedback(..) | Update::SetReports(..) => self.forward_rtcp(now, update),
+            Update::SetFeedback(..) => self.forward_rtcp(now, update),
             Update::SetCopied(..) | Update::SetRelay(..) | Update::RemoveRelay(_) => self.base.write(now, update),
         }
     }

@@ -52,10 +52,8 @@ named! {
         Receiver = "receiver" ["rid"],
         /// Streams that a leg gets, by its replica id.
         Replica = "replica" ["rid", "stream"],
-        /// RTCP of a leg that goes on to another, by its class.
+        /// Legs whose RTCP of a class goes on to another.
         Feedback = "feedback" ["src_addr", "src_port", "dst_addr", "dst_port", "class"],
-        /// Streams whose sender reports are replicated.
-        Report = "report" ["stream"],
         /// Payload types of a replica.
         PayloadType = "payload_type" ["index", "payload_type"],
     }
@@ -89,8 +87,6 @@ named! {
         ],
         /// Sent on unchanged, from and to these addresses.
         Proxy = "proxy" ["src_addr", "src_port", "dst_addr", "dst_port"],
-        /// Replicated as media.
-        Replicate = "replicate" ["group", "branches", "exclude"],
         /// The replica's payload type.
         Map = "map" ["payload_type"],
     }
@@ -111,7 +107,6 @@ impl Table {
             Table::Receiver => Action::To,
             Table::Replica => Action::Send,
             Table::Feedback => Action::Proxy,
-            Table::Report => Action::Replicate,
             Table::PayloadType => Action::Map,
         }
     }
@@ -150,7 +145,7 @@ impl Key {
             Key::Entry(Table::Receiver | Table::PayloadType | Table::Format, _) => 2,
             Key::Group(_) | Key::Entry(Table::Participant, _) => 3,
             Key::Entry(Table::TemplateLayer | Table::LayerGroup, _) => 4,
-            Key::Entry(Table::Sender | Table::Report | Table::Feedback, _) => 5,
+            Key::Entry(Table::Sender | Table::Feedback, _) => 5,
             Key::Entry(Table::Relay | Table::Replica, _) => 6,
         }
     }
@@ -176,9 +171,7 @@ impl Key {
 pub(crate) fn group_of(key: &Key, value: &Value) -> Option<u16> {
     match (key, value) {
         (Key::Entry(Table::Sender, _), Value::Data(data)) => data.get(1).map(|group| *group as u16),
-        (Key::Entry(Table::Report | Table::LayerGroup, _), Value::Data(data)) => {
-            data.first().map(|group| *group as u16)
-        }
+        (Key::Entry(Table::LayerGroup, _), Value::Data(data)) => data.first().map(|group| *group as u16),
         _ => None,
     }
     .filter(|group| *group != 0)

@@ -110,8 +110,7 @@ impl ReplicaOffload for P4Rooms {
             }
             // Nothing waits in the switch: a pace is the base's. So are the counts of its packets.
             Update::SetPace(_, None) | Update::SetCopied(..) | Update::RemoveRelay(_) => Ok(()),
-            Update::SetFeedback(from, class, to) => rooms.set_feedback(context, *from, *class, *to),
-            Update::SetReports(key, are_replicated) => rooms.set_reports(context, *key, *are_replicated),
+            Update::SetFeedback(from, to) => rooms.set_feedback(context, *from, *to),
             Update::SetPace(_, Some(_)) | Update::SetRelay(..) => Err(Refused::Unsupported(Reason::Table)),
         })
     }

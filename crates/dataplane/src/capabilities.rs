@@ -18,9 +18,8 @@ pub struct Capabilities {
     /// clear media: its receivers estimate their downlinks themselves (REMB), from the sending
     /// times in the packets.
     pub transport_numbers: bool,
-    /// Whether it forwards RTCP as [`SetFeedback`](crate::Update::SetFeedback) and
-    /// [`SetReports`](crate::Update::SetReports) say. A device that does not refuses these entries
-    /// as [`Unsupported`](crate::WriteError::Unsupported).
+    /// Whether it forwards RTCP as [`SetFeedback`](crate::Update::SetFeedback) says. A device that
+    /// does not refuses the entry as [`Unsupported`](crate::WriteError::Unsupported).
     pub forwards_rtcp: bool,
     /// The numbering modes of replicas that leave frames out.
     pub rewriting: RewritingModes,

@@ -1,4 +1,4 @@
-//! The classes of receivers' feedback, by which a device forwards it to a publisher.
+//! Receivers' estimates, which a device may forward to a publisher.
 //!
 //! Source: Scallop sections 5.3 and 5.5.
 
@@ -6,33 +6,20 @@ const RECEIVER_REPORT: u8 = 201;
 const TRANSPORT_FEEDBACK: u8 = 205;
 const PAYLOAD_FEEDBACK: u8 = 206;
 
-/// A class of RTCP from a receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FeedbackClass {
-    /// Receiver reports, and the receiver's own estimate (REMB).
-    Estimates,
-    /// Requests for packets.
-    Nacks,
-    /// Requests for key frames: PLI and FIR.
-    KeyFrames,
-}
+/// The format of REMB, among other application layer feedback (RFC 4585 section 6.4).
+const REMB: u8 = 15;
 
-impl FeedbackClass {
-    /// Every class.
-    pub const ALL: [Self; 3] = [Self::Estimates, Self::Nacks, Self::KeyFrames];
-
-    /// The class of a datagram, which is forwarded as a whole: that of the feedback at its
-    /// beginning, or directly after a receiver report at its beginning (RFC 3550 section 6.1,
-    /// RFC 5506). `None` for other datagrams, such as sender reports and transport-wide feedback.
-    pub fn of(datagram: &[u8]) -> Option<Self> {
-        let first = Head::of(datagram)?;
-        if first.kind != RECEIVER_REPORT {
-            return first.class();
-        }
-        let next = datagram.get(first.len..).and_then(Head::of);
-        let feedback = next.filter(|next| matches!(next.kind, TRANSPORT_FEEDBACK | PAYLOAD_FEEDBACK));
-        feedback.map_or(Some(Self::Estimates), |feedback| feedback.class())
+/// Whether an RTCP datagram has a receiver's estimates: it begins with a receiver report that no
+/// other feedback follows directly, or with a REMB, alone or directly after a receiver report (RFC
+/// 3550 section 6.1, RFC 5506). Such a datagram is forwarded as a whole.
+pub fn has_estimates(datagram: &[u8]) -> bool {
+    let Some(first) = Head::of(datagram) else { return false };
+    if first.kind != RECEIVER_REPORT {
+        return first.is_remb();
     }
+    let next = datagram.get(first.len..).and_then(Head::of);
+    let feedback = next.filter(|next| matches!(next.kind, TRANSPORT_FEEDBACK | PAYLOAD_FEEDBACK));
+    feedback.is_none_or(|feedback| feedback.is_remb())
 }
 
 /// The first bytes of an RTCP packet.
@@ -54,12 +41,7 @@ impl Head {
         })
     }
 
-    fn class(&self) -> Option<FeedbackClass> {
-        match (self.kind, self.format) {
-            (PAYLOAD_FEEDBACK, 15) => Some(FeedbackClass::Estimates),
-            (TRANSPORT_FEEDBACK, 1) => Some(FeedbackClass::Nacks),
-            (PAYLOAD_FEEDBACK, 1 | 4) => Some(FeedbackClass::KeyFrames),
-            _ => None,
-        }
+    fn is_remb(&self) -> bool {
+        (self.kind, self.format) == (PAYLOAD_FEEDBACK, REMB)
     }
 }

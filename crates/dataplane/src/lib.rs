@@ -41,7 +41,6 @@ pub mod table;
 pub use capabilities::{Capabilities, RewritingModes};
 pub use counter::{Counter, Counters, Verdict};
 pub use device::{Arrival, Clock, DataPlane, Departure, Event, Inject, PuntKind, WriteError};
-pub use feedback::FeedbackClass;
 pub use model::{Egress, Ingress, Model};
 pub use offload::{Answer, Offload, Reason, Refused, WriteId, Written};
 pub use path::Path;

@@ -104,8 +104,8 @@ pub trait ReplicaOffload {
         true
     }
 
-    /// Whether RTCP can be forwarded here: [`Update::SetFeedback`] and [`Update::SetReports`] are
-    /// offered only then, and are no business of the base if they are taken.
+    /// Whether RTCP can be forwarded here: [`Update::SetFeedback`] is offered only then, and is no
+    /// business of the base if it is taken.
     fn forwards_rtcp(&self) -> bool {
         false
     }

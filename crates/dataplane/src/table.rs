@@ -7,7 +7,7 @@ use wire::codec::Layer;
 use wire::extension::PlayoutDelay;
 use wire::{Codec, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
 
-use crate::{FeedbackClass, Path, Protection, Relay};
+use crate::{Path, Protection, Relay};
 
 /// Names a leg. The agent hands them out; one is not used again before [`Update::RemoveLeg`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -180,15 +180,10 @@ pub enum Update {
     SetReplica(ReplicaId, Replica),
     /// Removes a replica.
     RemoveReplica(ReplicaId),
-    /// Has RTCP of a class from one leg sent to another unchanged, besides being reported. `None`,
-    /// the initial value: it is reported only. Without effect while either leg has keys. It ends
-    /// with either leg.
-    SetFeedback(LegId, FeedbackClass, Option<LegId>),
-    /// Whether sender reports of a stream are sent to the replicas that follow it, with their SSRCs
-    /// and timestamps, besides being reported. Initially not. A report is replicated if it has no
-    /// report blocks, and is alone in its datagram or followed by one description of its source.
-    /// Only replicas in clear get it.
-    SetReports(StreamKey, bool),
+    /// Has receiver reports and REMB from one leg sent to another unchanged, besides being reported
+    /// ([`has_estimates`](crate::feedback::has_estimates)). `None`, the initial value: they are
+    /// reported only. Without effect while either leg has keys. It ends with either leg.
+    SetFeedback(LegId, Option<LegId>),
     /// Whether an offload in front of this device sends copies of a stream, whose packets also
     /// reach this device. Initially not. It changes only how packets are counted: those that no
     /// replica here gets are [`CopiedByOffload`](crate::Counter::CopiedByOffload).

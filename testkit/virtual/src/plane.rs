@@ -7,8 +7,8 @@ use std::ops::{Deref, DerefMut};
 use std::time::{Duration, Instant};
 
 use dataplane::{
-    Capabilities, Clock, Counter, Counters, DataPlane, Event, FeedbackClass, Inject, Leg, LegId, Model, Relay, Replica,
-    ReplicaId, Stream, StreamKey, Update, WriteError,
+    Capabilities, Clock, Counter, Counters, DataPlane, Event, Inject, Leg, LegId, Model, Relay, Replica, ReplicaId,
+    Stream, StreamKey, Update, WriteError,
 };
 
 /// Size of one packet of the model's padding. Shape: bytes of UDP payload.
@@ -21,7 +21,7 @@ pub struct Plane {
     legs: BTreeMap<LegId, Leg>,
     streams: BTreeMap<StreamKey, Stream>,
     paces: BTreeMap<LegId, Option<u64>>,
-    feedback: BTreeMap<(LegId, FeedbackClass), Option<LegId>>,
+    feedback: BTreeMap<LegId, Option<LegId>>,
     replicas: BTreeMap<ReplicaId, Replica>,
     relays: BTreeMap<SocketAddr, Relay>,
     /// Addresses at which no relay can be opened.
@@ -98,9 +98,9 @@ impl Plane {
         self.paces.get(&id).copied().flatten()
     }
 
-    /// The leg that feedback of a class is forwarded to.
-    pub fn feedback(&self, from: LegId, class: FeedbackClass) -> Option<LegId> {
-        self.feedback.get(&(from, class)).copied().flatten()
+    /// The leg that a receiver's estimates are forwarded to.
+    pub fn feedback(&self, from: LegId) -> Option<LegId> {
+        self.feedback.get(&from).copied().flatten()
     }
 
     /// A stream's entry.
@@ -187,8 +187,8 @@ impl DataPlane for Plane {
         self.model.write(now, update.clone())?;
         match update {
             Update::SetPace(id, pace) => drop(self.paces.insert(id, pace)),
-            Update::SetFeedback(from, class, to) => drop(self.feedback.insert((from, class), to)),
-            Update::SetReports(..) | Update::SetCopied(..) => {}
+            Update::SetFeedback(from, to) => drop(self.feedback.insert(from, to)),
+            Update::SetCopied(..) => {}
             Update::SetLeg(id, leg) => drop(self.legs.insert(id, leg)),
             Update::RemoveLeg(id) => drop(self.legs.remove(&id)),
             Update::SetStream(key, stream) => drop(self.streams.insert(key, stream)),

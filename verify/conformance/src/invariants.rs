@@ -119,11 +119,7 @@ impl Invariants {
     fn apply(&mut self, update: &Update) {
         self.legs.apply(update);
         match update {
-            Update::SetLeg(..)
-            | Update::SetPace(..)
-            | Update::SetFeedback(..)
-            | Update::SetReports(..)
-            | Update::SetCopied(..) => {}
+            Update::SetLeg(..) | Update::SetPace(..) | Update::SetFeedback(..) | Update::SetCopied(..) => {}
             Update::RemoveLeg(leg) => self.leg_removed(*leg),
             Update::SetStream(key, stream) => self.sources.set(*key, stream),
             Update::RemoveStream(key) => {

@@ -125,7 +125,7 @@ impl Plane {
                 });
                 leg.paths = entry.paths;
             }
-            Update::SetPace(..) | Update::SetFeedback(..) | Update::SetReports(..) | Update::SetCopied(..) => {}
+            Update::SetPace(..) | Update::SetFeedback(..) | Update::SetCopied(..) => {}
             Update::RemoveLeg(id) => {
                 self.legs.remove(&id);
                 self.replicas.retain(|_, (leg, _)| *leg != id);

@@ -34,7 +34,7 @@ impl ReplicaOffload for Fanout {
             Update::RemoveRelay(_) => {}
             // Nothing waits in the kernel: a pace is the base's. So are the counts of its packets.
             Update::SetPace(_, None) | Update::SetCopied(..) => {}
-            Update::SetPace(_, Some(_)) | Update::SetFeedback(..) | Update::SetReports(..) | Update::SetRelay(..) => {
+            Update::SetPace(_, Some(_)) | Update::SetFeedback(..) | Update::SetRelay(..) => {
                 return Err(Refused::Unsupported(Reason::Table));
             }
         }

@@ -79,12 +79,6 @@ pub(super) fn layer_groups(number: u32, fanouts: StreamFanout, templates: &Templ
     rows.collect()
 }
 
-/// The entry by which a stream's sender reports are copied to this group.
-pub(super) fn report(number: u32, fanout: Fanout) -> (Key, Value) {
-    let key = Key::Entry(Table::Report, vec![number.into()]);
-    (key, group(fanout))
-}
-
 fn group(fanout: Fanout) -> Value {
     Value::Data(vec![fanout.group.into(), fanout.branches.into(), fanout.exclude.into()])
 }

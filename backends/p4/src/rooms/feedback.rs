@@ -1,41 +1,40 @@
-//! RTCP that the switch forwards by class, and sender reports that it replicates.
-//!
-//! The host gets all of it as well. The tables say which leg's feedback goes on to which other leg.
+//! Estimates that the switch forwards from one leg to another. The host gets them as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use dataplane::{FeedbackClass, LegId, Reason, Refused, StreamKey};
+use dataplane::{LegId, Reason, Refused};
 
-use super::publish::Touched;
 use super::{Entries, Rooms, fit, replace};
 use crate::address::{pair, way};
 use crate::context::Context;
 use crate::entry::{Key, Table, Value};
 
+/// The program's number of the class of estimates.
+const ESTIMATES: u128 = 1;
+
 /// The legs whose feedback goes on, and their entries.
 #[derive(Debug, Default)]
 pub(super) struct Feedback {
-    wanted: BTreeMap<(LegId, FeedbackClass), LegId>,
+    wanted: BTreeMap<LegId, LegId>,
     entries: Entries,
     services: BTreeSet<SocketAddr>,
 }
 
 impl Rooms {
-    /// Has RTCP of a class from one leg sent to another, or no longer.
+    /// Has estimates from one leg sent to another, or no longer.
     ///
     /// Errors: the reason why the switch cannot. It then forwards none.
     pub(crate) fn set_feedback(
         &mut self,
         context: &mut Context<'_>,
         from: LegId,
-        class: FeedbackClass,
         to: Option<LegId>,
     ) -> Result<(), Refused> {
-        self.feedback.wanted.remove(&(from, class));
+        self.feedback.wanted.remove(&from);
         let answer = match to {
             Some(to) => self.may_forward(context, from, to).map(|()| {
-                self.feedback.wanted.insert((from, class), to);
+                self.feedback.wanted.insert(from, to);
             }),
             None => Ok(()),
         };
@@ -64,7 +63,7 @@ impl Rooms {
 
     /// A leg is gone, and with it what goes on from it or to it.
     pub(super) fn forget_feedback(&mut self, context: &mut Context<'_>, leg: LegId) {
-        self.feedback.wanted.retain(|(from, _), to| *from != leg && *to != leg);
+        self.feedback.wanted.retain(|from, to| *from != leg && *to != leg);
         self.publish_feedback(context);
     }
 
@@ -74,7 +73,7 @@ impl Rooms {
             return;
         }
         let (mut entries, mut services) = (Entries::new(), BTreeSet::new());
-        for ((from, class), to) in &self.feedback.wanted {
+        for (from, to) in &self.feedback.wanted {
             if self.may_forward(context, *from, *to).is_err() {
                 continue;
             }
@@ -83,7 +82,7 @@ impl Rooms {
                 continue;
             };
             for path in &row.leg.paths {
-                let key = [way(path.remote, path.local), vec![number(*class)]].concat();
+                let key = [way(path.remote, path.local), vec![ESTIMATES]].concat();
                 let data = [pair(local), pair(remote)].concat();
                 entries.insert(Key::Entry(Table::Feedback, key), Value::Data(data));
                 services.insert(path.local);
@@ -97,32 +96,5 @@ impl Rooms {
         for at in before.difference(&self.feedback.services) {
             context.services.release(context.writer, *at);
         }
-    }
-
-    /// Whether sender reports of a stream are replicated to the replicas that the switch sends.
-    pub(crate) fn set_reports(
-        &mut self,
-        context: &mut Context<'_>,
-        key: StreamKey,
-        are_replicated: bool,
-    ) -> Result<(), Refused> {
-        let row = self
-            .streams
-            .get_mut(&key)
-            .ok_or(Refused::Unsupported(Reason::Companion))?;
-        row.replicates_reports = are_replicated;
-        let mut touched = Touched::default();
-        touched.streams.insert(key);
-        self.publish(context, touched);
-        Ok(())
-    }
-}
-
-/// The program's number of a class.
-fn number(class: FeedbackClass) -> u128 {
-    match class {
-        FeedbackClass::Estimates => 1,
-        FeedbackClass::Nacks => 2,
-        FeedbackClass::KeyFrames => 3,
     }
 }

@@ -132,7 +132,6 @@ struct StreamRow {
     /// Addresses at which its packets arrive.
     services: BTreeSet<SocketAddr>,
     templates: Templates,
-    replicates_reports: bool,
 }
 
 #[derive(Debug)]

@@ -118,7 +118,6 @@ impl Rooms {
         if row.is_layered {
             new.extend(entries::layer_groups(number, fanouts, &row.templates));
         }
-        new.extend(row.replicates_reports.then(|| entries::report(number, fanouts.all)));
         replace(context, &mut row.entries, new);
         let services: BTreeSet<_> = from.leg.paths.iter().map(|path| path.local).collect();
         for at in services.difference(&row.services) {
@@ -219,7 +218,7 @@ impl Rooms {
         let (Some(leg), Some(stream)) = (self.legs.get(&row.replica.leg), self.streams.get(&source)) else {
             return false;
         };
-        let is_needed = |key: &&Key| !matches!(key.table(), Some(Table::TemplateLayer | Table::Report));
+        let is_needed = |key: &&Key| !matches!(key.table(), Some(Table::TemplateLayer));
         let keys = on_switch
             .entries
             .keys()

@@ -69,7 +69,6 @@ impl Rooms {
                     entries: Entries::new(),
                     services: BTreeSet::new(),
                     templates: Templates::default(),
-                    replicates_reports: false,
                 };
                 self.streams.insert(key, row);
             }

@@ -107,7 +107,7 @@ impl Control {
                 Ok(())
             }
             // The agent answers RTCP by itself.
-            Update::SetFeedback(..) | Update::SetReports(..) => Err(WriteError::Unsupported),
+            Update::SetFeedback(..) => Err(WriteError::Unsupported),
             // The plane has them taken elsewhere.
             Update::SetRelay(..) | Update::RemoveRelay(_) => Err(WriteError::Unsupported),
         }

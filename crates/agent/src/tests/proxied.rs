@@ -1,7 +1,7 @@
 //! Tests of rooms whose packets are copied unchanged: NACKs and estimates of receivers are passed
 //! on to the publishers.
 
-use dataplane::{Event, FeedbackClass, LegId, StreamKey};
+use dataplane::{Event, LegId, StreamKey};
 use wire::rtcp::RtcpPacket;
 use wire::{SequenceNumber, Ssrc};
 
@@ -269,7 +269,7 @@ fn a_device_forwards_the_estimates_of_the_best_downlink_only() {
     let forwarded = |world: &World| {
         receivers
             .iter()
-            .map(|it| world.model.feedback(leg(*it), FeedbackClass::Estimates))
+            .map(|it| world.model.feedback(leg(*it)))
             .collect::<Vec<_>>()
     };
     let say = |world: &mut World, rates: [u64; 2]| {
@@ -315,6 +315,6 @@ fn estimates_about_several_publishers_are_not_forwarded() {
         world.live(1_000);
     }
     let leg = LegId(receivers[0] as u32 + 1);
-    assert_eq!(world.model.feedback(leg, FeedbackClass::Estimates), None);
+    assert_eq!(world.model.feedback(leg), None);
     assert!(!told(&world, publisher).is_empty());
 }

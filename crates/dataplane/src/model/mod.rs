@@ -31,8 +31,8 @@ use std::time::Instant;
 use wire::{Mid, Rid, Ssrc};
 
 use crate::{
-    Capabilities, Clock, Counters, DataPlane, Event, FeedbackClass, Inject, Leg, LegId, Path, Protection, ReplicaId,
-    StreamKey, Update, WriteError,
+    Capabilities, Clock, Counters, DataPlane, Event, Inject, Leg, LegId, Path, Protection, ReplicaId, StreamKey,
+    Update, WriteError,
 };
 use relay::{RelayState, Sealed};
 use replica::{Fill, ReplicaState};
@@ -82,8 +82,8 @@ struct LegState {
     /// Datagrams that were punted since it had keys.
     protected_punts: usize,
     transport_sequence: u16,
-    /// To which legs its RTCP is forwarded.
-    feedback: BTreeMap<FeedbackClass, LegId>,
+    /// The leg that its estimates are forwarded to.
+    feedback: Option<LegId>,
 }
 
 /// The description of an unknown stream, from its header extensions.

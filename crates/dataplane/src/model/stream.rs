@@ -99,8 +99,6 @@ pub(super) struct StreamState {
     pub playout_delay: Option<PlayoutDelay>,
     pub cache: BTreeMap<u64, MediaPacket>,
     pub statistics: StreamStatistics,
-    /// Whether its sender reports are replicated.
-    pub reports: bool,
     /// Whether an offload sends copies of it.
     pub is_copied: bool,
     jitter_sixteenths: u32,
@@ -118,7 +116,6 @@ impl StreamState {
             playout_delay: None,
             cache: BTreeMap::new(),
             statistics: StreamStatistics::default(),
-            reports: false,
             is_copied: false,
             jitter_sixteenths: 0,
             transit: None,

@@ -25,8 +25,7 @@ impl Model {
             Update::RemoveStream(key) => self.remove_stream(key),
             Update::SetReplica(id, replica) => self.set_replica(id, replica),
             Update::RemoveReplica(id) => self.replicas.remove(&id).map(drop).ok_or(WriteError::UnknownReplica),
-            Update::SetFeedback(from, class, to) => self.set_feedback(from, class, to),
-            Update::SetReports(key, are_replicated) => self.set_reports(key, are_replicated),
+            Update::SetFeedback(from, to) => self.set_feedback(from, to),
             Update::SetCopied(key, is_copied) => self.set_copied(key, is_copied),
             Update::SetRelay(at, relay) => self.set_relay(at, *relay),
             Update::RemoveRelay(at) => self.remove_relay(at),
@@ -69,7 +68,7 @@ impl Model {
                     unknown_streams: Default::default(),
                     protected_punts: 0,
                     transport_sequence: 0,
-                    feedback: Default::default(),
+                    feedback: None,
                 });
             }
         }
@@ -99,7 +98,7 @@ impl Model {
     fn remove_leg(&mut self, id: LegId) -> Result<(), WriteError> {
         self.legs.remove(&id).ok_or(WriteError::UnknownLeg)?;
         let others = self.legs.values_mut();
-        others.for_each(|leg| leg.feedback.retain(|_, to| *to != id));
+        others.for_each(|leg| leg.feedback = leg.feedback.filter(|to| *to != id));
         self.replicas.retain(|_, replica| replica.entry.leg != id);
         let streams: Vec<StreamKey> = self.streams.keys().filter(|key| key.leg == id).copied().collect();
         streams.into_iter().try_for_each(|key| self.remove_stream(key))

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dataplane::{FeedbackClass, Leg, Protection, Replica, ReplicaFormat, Rewriting, SrtpProfile, Stream, StreamFormat};
+use dataplane::{Leg, Protection, Replica, ReplicaFormat, Rewriting, SrtpProfile, Stream, StreamFormat};
 use wire::codec::Layer;
 use wire::extension::PlayoutDelay;
 use wire::{Codec, ExtensionKind, ExtensionMap, MediaKind, Mid, NtpTime, PayloadType, RtpTimestamp, Ssrc};
@@ -30,12 +30,6 @@ pub(super) const REWRITING: [(&str, Rewriting); 3] = [
     ("exact", Rewriting::Exact),
     ("s-lm", Rewriting::LowMemory),
     ("s-lr", Rewriting::LowRetransmission),
-];
-
-pub(super) const FEEDBACK: [(&str, FeedbackClass); 3] = [
-    ("estimates", FeedbackClass::Estimates),
-    ("nacks", FeedbackClass::Nacks),
-    ("key-frames", FeedbackClass::KeyFrames),
 ];
 
 pub(super) const EXTENSIONS: [(&str, ExtensionKind); 16] = [

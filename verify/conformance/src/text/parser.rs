@@ -116,15 +116,9 @@ impl Parser {
             }
             ("feedback", false) => {
                 let from = self.names.leg(name);
-                let class = entry::find(
-                    &entry::FEEDBACK,
-                    words.word("a class of feedback")?,
-                    "a class of feedback",
-                )?;
                 let to = entry::optional(words.word("a leg")?, |name| Ok(self.names.leg(name)))?;
-                Ok(Update::SetFeedback(from, class, to))
+                Ok(Update::SetFeedback(from, to))
             }
-            ("reports", false) => Ok(Update::SetReports(self.names.stream(name)?, words.eat("replicated"))),
             ("copied", false) => Ok(Update::SetCopied(self.names.stream(name)?, words.eat("by-offload"))),
             ("leg", true) => Ok(Update::RemoveLeg(self.names.leg(name))),
             ("stream", true) => Ok(Update::RemoveStream(self.names.stream(name)?)),
@@ -199,7 +193,6 @@ impl Parser {
             Update::SetRelay(at, relay) => drop(self.relays.insert(*at, (**relay).clone())),
             Update::SetPace(..)
             | Update::SetFeedback(..)
-            | Update::SetReports(..)
             | Update::SetCopied(..)
             | Update::RemoveLeg(_)
             | Update::RemoveStream(_)

@@ -6,7 +6,7 @@ use dataplane::{Leg, Protection, Replica, Stream, Update};
 use wire::ExtensionMap;
 use wire::codec::Layer;
 
-use super::entry::{EXTENSIONS, FEEDBACK, PROFILES, REWRITING, name_of};
+use super::entry::{EXTENSIONS, PROFILES, REWRITING, name_of};
 use super::names::Names;
 use super::relay;
 use super::snapshot;
@@ -92,13 +92,9 @@ fn print_update(update: &Update, names: &Names) -> String {
             let pace = pace.map_or("none".into(), |pace| pace.to_string());
             format!("pace {} {pace}", names.of_leg(*id))
         }
-        Update::SetFeedback(from, class, to) => {
+        Update::SetFeedback(from, to) => {
             let to = to.map_or("none".into(), |to| names.of_leg(to));
-            format!("feedback {} {} {to}", names.of_leg(*from), name_of(&FEEDBACK, *class))
-        }
-        Update::SetReports(key, are_replicated) => {
-            let form = if *are_replicated { " replicated" } else { "" };
-            format!("reports {}{form}", names.of_stream(*key))
+            format!("feedback {} {to}", names.of_leg(*from))
         }
         Update::SetCopied(key, is_copied) => {
             let form = if *is_copied { " by-offload" } else { "" };

@@ -117,42 +117,29 @@ fn nonsense_is_counted_and_has_no_effect() {
 
 #[test]
 fn feedback_goes_on_from_leg_to_leg_and_ends_with_either() {
-    use dataplane::{FeedbackClass, Reason};
+    use dataplane::Reason;
 
     let mut bench = Bench::on_switch(false);
-    let set = |bench: &mut Bench, class, to: Option<u32>| {
-        let answer = bench.rooms(|rooms, context| rooms.set_feedback(context, LegId(2), class, to.map(LegId)));
+    let set = |bench: &mut Bench, to: Option<u32>| {
+        let answer = bench.rooms(|rooms, context| rooms.set_feedback(context, LegId(2), to.map(LegId)));
         bench.switch.work(&mut bench.core);
         answer
     };
-    assert_eq!(set(&mut bench, FeedbackClass::Estimates, Some(1)), Ok(()));
+    assert_eq!(set(&mut bench, Some(1)), Ok(()));
     let ip = |text: &str| crate::address::bits(text.parse().unwrap());
     let entries = bench.switch.of(Table::Feedback);
     let host = ip("10.0.1.9");
     assert_eq!(entries[0].0, [ip("10.0.2.5"), 4_002, host, 7_882, 1]);
     assert_eq!(entries[0].1, [host, 7_882, ip("10.0.3.5"), 4_001]);
     let unknown = Refused::Unsupported(Reason::Companion);
-    assert_eq!(set(&mut bench, FeedbackClass::Nacks, Some(9)), Err(unknown));
-    assert_eq!(set(&mut bench, FeedbackClass::KeyFrames, Some(1)), Ok(()));
-    assert_eq!(set(&mut bench, FeedbackClass::Estimates, None), Ok(()));
+    assert_eq!(set(&mut bench, Some(9)), Err(unknown));
+    assert!(bench.switch.of(Table::Feedback).is_empty(), "the earlier entry is over");
+    assert_eq!(set(&mut bench, Some(1)), Ok(()));
+    assert_eq!(set(&mut bench, None), Ok(()));
+    assert!(bench.switch.of(Table::Feedback).is_empty());
+    assert_eq!(set(&mut bench, Some(1)), Ok(()));
     assert_eq!(bench.switch.of(Table::Feedback).len(), 1);
     bench.rooms(|rooms, context| rooms.remove_leg(context, LegId(1)));
     bench.switch.work(&mut bench.core);
     assert!(bench.switch.of(Table::Feedback).is_empty());
-}
-
-#[test]
-fn sender_reports_are_replicated_to_the_group_of_the_stream() {
-    let mut bench = Bench::on_switch(false);
-    bench
-        .rooms(|rooms, context| rooms.set_reports(context, key(1, 10), true))
-        .unwrap();
-    bench.switch.work(&mut bench.core);
-    let group = bench.switch.of(Table::Sender)[0].1[1];
-    assert_eq!(bench.switch.of(Table::Report)[0].1, [group, 1, 0]);
-    bench
-        .rooms(|rooms, context| rooms.set_reports(context, key(1, 10), false))
-        .unwrap();
-    bench.switch.work(&mut bench.core);
-    assert!(bench.switch.of(Table::Report).is_empty());
 }

@@ -1,6 +1,6 @@
 //! Legs that share a pair of addresses.
 
-use dataplane::{FeedbackClass, Reason};
+use dataplane::Reason;
 
 use super::*;
 
@@ -68,9 +68,7 @@ fn a_stream_goes_to_both_legs_of_one_address() {
 #[test]
 fn feedback_of_a_leg_that_shares_its_address_is_the_hosts() {
     let mut bench = bench();
-    let mut set = |from, to| {
-        bench.rooms(|rooms, context| rooms.set_feedback(context, LegId(from), FeedbackClass::Nacks, Some(LegId(to))))
-    };
+    let mut set = |from, to| bench.rooms(|rooms, context| rooms.set_feedback(context, LegId(from), Some(LegId(to))));
     assert_eq!(set(1, 2), Err(Refused::Unsupported(Reason::Addresses)));
     assert_eq!(set(2, 1), Ok(()));
     bench.switch.work(&mut bench.core);

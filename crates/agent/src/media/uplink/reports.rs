@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use dataplane::{FeedbackClass, LegId, StreamKey, StreamStatistics, Update};
+use dataplane::{LegId, StreamKey, StreamStatistics, Update};
 use southbound::TransportId;
 use wire::rtcp::{ReportBlock, SenderReport, delay_units};
 use wire::{NtpTime, RtpTimestamp, Ssrc};
@@ -166,11 +166,9 @@ fn follow_best(cx: &mut Context<'_>, publisher: LegId, before: &mut Option<LegId
     if *before != best {
         if let Some(other) = before.take() {
             // If that leg is gone, so is the entry.
-            let _ = cx
-                .plane
-                .write(cx.now, Update::SetFeedback(other, FeedbackClass::Estimates, None));
+            let _ = cx.plane.write(cx.now, Update::SetFeedback(other, None));
         }
-        let entry = |leg| Update::SetFeedback(leg, FeedbackClass::Estimates, Some(publisher));
+        let entry = |leg| Update::SetFeedback(leg, Some(publisher));
         *before = best.filter(|leg| cx.try_write(entry(*leg)).is_ok());
     }
     before.is_some()
