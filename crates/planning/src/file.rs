@@ -124,11 +124,14 @@ impl DeviceFile {
             return None;
         };
         let measured = server.cores_measured.filter(|measured| *measured < server.cores)?;
-        let cores = server.cores;
-        let unit = if measured == 1 { "core" } else { "cores" };
-        Some(format!(
-            "measured on {measured} {unit}; {cores} are arithmetic, bounded by the agent's one thread"
-        ))
+        let (cores, contention) = (server.cores, server.contention_permille as f64 / 10.0);
+        Some(match measured {
+            1 => format!("measured on 1 core; {cores} are its multiple, bounded by the agent's one thread"),
+            _ => format!(
+                "measured on 1 to {measured} cores; {cores} are extrapolated by their contention of {contention} % for \
+                 each further core, bounded by the agent's one thread"
+            ),
+        })
     }
 
     /// The resources of the device, and the units of each that a meeting of this kind needs.
@@ -197,6 +200,8 @@ fn server_fault(server: &Server) -> Option<&'static str> {
         Some("a server has either `rate_per_core`, or costs in `srtp` and `clear`")
     } else if costs.iter().flatten().any(is_large) || times.iter().any(|us| *us > 1_000_000) {
         Some("costs have to be at most 1000000")
+    } else if server.contention_permille > 1_000 {
+        Some("`contention_permille` has to be at most 1000")
     } else if !(1..=1_000).contains(&server.adaptation_percent) {
         Some("`adaptation_percent` has to be from 1 to 1000")
     } else if server.latency.iter().any(is_slow) {

@@ -21,6 +21,7 @@ pub mod report;
 
 mod allocator;
 mod capacity;
+mod contention;
 mod design;
 mod device;
 mod engine;
@@ -39,6 +40,7 @@ mod written;
 
 pub use allocator::{Allocator, Refusal};
 pub use capacity::{Capacity, Headroom, capacity, capacity_as, capacity_for};
+pub use contention::contention_permille;
 pub use design::{Demand, Design};
 pub use device::{Device, Resource, Rewriter};
 pub use engine::{ExclusionId, MeetingId, Node, NodeId, ReplicaId, ReplicationEngine, Route, Source, TreeId};

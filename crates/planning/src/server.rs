@@ -13,8 +13,12 @@ pub struct Server {
     pub cores: u64,
     /// Bits a second, received and sent, of one core, if that is all that is known of it.
     pub rate_per_core: Option<u64>,
-    /// Cores of the measurement that the costs are from. More of them are arithmetic.
+    /// The most cores that were measured together. More of them follow from `contention_permille`.
     pub cores_measured: Option<u64>,
+    /// Thousandths by which each further busy core lengthens the work of all cores, since they
+    /// share caches, memory and the kernel.
+    #[serde(default)]
+    pub contention_permille: u64,
     /// The share of each core that may be used.
     #[serde(default = "all")]
     pub percent_of_core: u64,
@@ -71,6 +75,9 @@ pub struct Memory {
     pub clear_stream: Option<u64>,
 }
 
+/// Thousandths of a whole.
+const PERMILLE: u128 = 1_000;
+
 const fn all() -> u64 {
     100
 }
@@ -101,7 +108,7 @@ impl Server {
         let encryption = u64::from(kind.is_encrypted && !is_possible);
         let cores = match self.rate_per_core {
             Some(rate) => {
-                let rates = self.cores.saturating_mul(rate) / 100 * self.percent_of_core;
+                let rates = self.of_all_cores(rate) / 100 * self.percent_of_core;
                 Supply::new("cores", "bit/s", rates, kind.bits())
             }
             None => {
@@ -112,10 +119,8 @@ impl Server {
         let agent = kind.participants.saturating_mul(self.agent_us * 1_000);
         let late = self.latency.zip(cost);
         let late = late.map_or((u64::MAX, 0), |(latency, cost)| {
-            (
-                latency.planned_us(),
-                latency.of_frame_us(kind, cost.replica_ns, self.cores),
-            )
+            let alone_us = latency.of_frame_us(kind, cost.replica_ns, self.cores);
+            (latency.planned_us(), self.contended(alone_us))
         });
         let bandwidth = self.bandwidth.unwrap_or(u64::MAX);
         let memory = self.memory.unwrap_or(Memory::UNKNOWN);
@@ -157,8 +162,29 @@ impl Server {
 
     /// Nanoseconds of all cores in each second that meetings may use.
     pub(crate) fn nanoseconds(&self) -> u64 {
-        let all = self.cores * NANOSECONDS / 100 * self.percent_of_core;
+        let all = self.of_all_cores(NANOSECONDS) / 100 * self.percent_of_core;
         all.saturating_sub(self.base_us * 1_000)
+    }
+
+    /// The work of all cores together, if one alone does so much.
+    ///
+    /// Source: G. M. Amdahl, "Validity of the single processor approach to achieving large scale
+    /// computing capabilities", 1967, in the form N / (1 + c (N - 1)) of Gunther's universal
+    /// scalability law without its second term, which two cores cannot tell.
+    fn of_all_cores(&self, alone: u64) -> u64 {
+        let all = u128::from(self.cores) * u128::from(alone) * PERMILLE / self.slowness();
+        u64::try_from(all).unwrap_or(u64::MAX)
+    }
+
+    /// Time that work takes while all cores are busy, if it takes so long alone; rounded up.
+    fn contended(&self, alone: u64) -> u64 {
+        let time = (u128::from(alone) * self.slowness()).div_ceil(PERMILLE);
+        u64::try_from(time).unwrap_or(u64::MAX)
+    }
+
+    /// Thousandths of the time alone that work takes while all cores are busy.
+    fn slowness(&self) -> u128 {
+        PERMILLE + u128::from(self.contention_permille) * u128::from(self.cores.saturating_sub(1))
     }
 
     /// Nanoseconds in each second that the agent's thread may use.

@@ -18,6 +18,9 @@ pub fn server_file(comments: &[String], source: &str, server: &Server) -> String
     if let Some(cores) = server.cores_measured {
         let _ = writeln!(text, "  cores_measured: {cores}");
     }
+    if server.contention_permille > 0 {
+        let _ = writeln!(text, "  contention_permille: {}", server.contention_permille);
+    }
     let _ = writeln!(text, "  percent_of_core: {}", server.percent_of_core);
     let _ = writeln!(text, "  base_us: {}", server.base_us);
     let _ = writeln!(text, "  agent_us: {}", server.agent_us);

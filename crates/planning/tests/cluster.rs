@@ -17,6 +17,7 @@ fn server() -> Server {
         cores: 1,
         rate_per_core: None,
         cores_measured: None,
+        contention_permille: 0,
         percent_of_core: 100,
         base_us: 0,
         agent_us: 0,

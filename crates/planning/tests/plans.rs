@@ -199,6 +199,7 @@ fn a_bad_device_file_is_refused_with_its_reason() {
         "base_us: 1000001",
         "adaptation_percent: 0",
         "adaptation_percent: 1001",
+        "contention_permille: 1001",
     ] {
         let text = format!("source: x\nserver: {{cores: 1, rate_per_core: 1, {part}}}");
         assert!(
@@ -218,6 +219,55 @@ fn a_bad_device_file_is_refused_with_its_reason() {
         );
     }
     assert!(reason("source: x\nserver: {cores: 1, rate_per_cor: 1}").contains("rate_per_cor"));
+}
+
+#[test]
+fn plan_of_several_cores_counts_their_contention() {
+    let part = |cores: u64, contention: u64, resource: &str| {
+        let mut file = shipped("weir-udp");
+        let Machine::Server(server) = &mut file.machine else {
+            panic!("it is a server")
+        };
+        (server.cores, server.contention_permille, server.base_us) = (cores, contention, 0);
+        let plan = Plan::new(&file, &mix("1,8,2,720p,yes,,"));
+        let used = plan.resources.into_iter().find(|used| used.resource == resource);
+        let used = used.expect("a server has it");
+        (used.supply.expect("it is limited"), used.used)
+    };
+    let alone = part(1, 0, "cores").0;
+    assert_eq!(part(1, 100, "cores").0, alone, "one core waits for no other");
+    assert_eq!(part(32, 0, "cores").0, 32 * alone);
+    // Two cores at 1.1 times the time of one, and 32 at 4.1 times.
+    for (cores, permille) in [(2, 1_100), (32, 4_100)] {
+        let expected = cores * 1_000_000_000 * 1_000 / permille / 100 * 83;
+        assert_eq!(part(cores, 100, "cores").0, expected, "{cores} cores");
+    }
+    // Nine packets of a frame to seven receivers, who are all at one worker.
+    let frame = part(2, 0, "latency").1;
+    assert_eq!(part(2, 100, "latency").1, (frame * 1_100).div_ceil(1_000));
+    assert_eq!(
+        part(2, 100, "agent"),
+        part(2, 0, "agent"),
+        "its thread was not measured so"
+    );
+}
+
+#[test]
+fn plan_says_what_is_extrapolated() {
+    let note = |measured: u64, contention: u64| {
+        let mut file = shipped("weir-udp");
+        let Machine::Server(server) = &mut file.machine else {
+            panic!("it is a server")
+        };
+        (server.cores_measured, server.contention_permille) = (Some(measured), contention);
+        file.note()
+    };
+    let one = note(1, 0).expect("a note");
+    assert!(one.contains("measured on 1 core; 32 are its multiple"), "{one}");
+    let two = note(2, 45).expect("a note");
+    assert!(two.contains("measured on 1 to 2 cores; 32 are extrapolated"), "{two}");
+    assert!(two.contains("4.5 % for each further core"), "{two}");
+    assert_eq!(note(32, 45), None);
 }
 
 #[test]
