@@ -14,7 +14,7 @@ const BURSTS: u16 = 400;
 const ROUNDS: usize = 7;
 
 fn main() {
-    let scene = match Scene::cable() {
+    let scene = match Scene::cable(1) {
         Ok(scene) => scene,
         Err(reason) => return skipped("nothing was measured", reason),
     };
@@ -67,6 +67,7 @@ fn measure(scene: &Scene, way: Way, burst: u16, bursts: u16) -> f64 {
     let load = Load {
         way,
         is_encrypted: true,
+        workers: 1,
         receivers: RECEIVERS,
         burst,
         bursts,

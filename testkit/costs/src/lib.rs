@@ -11,15 +11,17 @@
 
 pub mod call;
 
+mod curve;
 mod scene;
 
 use std::collections::HashMap;
 use std::error::Error;
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use std::{fs, thread};
+use std::{fs, io, thread};
 
 use backend_afxdp::{AfxdpConfig, AfxdpPlane};
 use backend_ebpf::{Fanout, FanoutConfig, RoomsPath};
@@ -27,6 +29,7 @@ use backend_udp::{UdpConfig, UdpPlane};
 use dataplane::{Counter, DataPlane, ReplicaOffload, Update};
 
 use call::{Call, Camera, clock};
+pub use curve::Curve;
 pub use scene::Scene;
 
 /// An error of a measurement.
@@ -62,7 +65,10 @@ pub struct Load {
     pub way: Way,
     /// Whether packets are encrypted, by AEAD_AES_128_GCM.
     pub is_encrypted: bool,
-    /// Receivers.
+    /// Workers that are busy at the same time, each with a data plane and a call of its own. More
+    /// than one only with sockets.
+    pub workers: u16,
+    /// Receivers of a call.
     pub receivers: u32,
     /// Packets that are sent together.
     pub burst: u16,
@@ -71,12 +77,12 @@ pub struct Load {
 }
 
 impl Load {
-    /// Packets that are measured.
+    /// Packets that are measured, of all calls.
     fn packets(&self) -> f64 {
-        f64::from(self.burst) * f64::from(self.bursts)
+        f64::from(self.burst) * f64::from(self.bursts) * f64::from(self.workers)
     }
 
-    /// Copies of so many bursts.
+    /// Copies of so many bursts of one call.
     fn copies(&self, bursts: u16) -> u64 {
         u64::from(self.burst) * u64::from(bursts) * u64::from(self.receivers)
     }
@@ -107,24 +113,30 @@ impl Cost {
 /// Errors: the way is not there on this machine, or copies are missing.
 pub fn measure(scene: &Scene, load: Load) -> Result<f64, Failed> {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let call = Call::new(scene, load.receivers, load.is_encrypted);
+    if load.way != Way::Sockets && load.workers != 1 {
+        return Err("several workers are measured with sockets only".into());
+    }
     match load.way {
         Way::Sockets => {
-            let config = sockets(scene);
-            let plane = scene.near(|| UdpPlane::start(config, clock(), std::sync::Arc::new(|| {})))?;
-            let near = plane.local_addr();
-            by_worker(plane, &call, near, load)
+            let start = || -> Result<_, Failed> {
+                let config = sockets(scene);
+                let plane = scene.near(|| UdpPlane::start(config, clock(), Arc::new(|| {})))?;
+                let near = plane.local_addr();
+                Ok((plane, near))
+            };
+            let planes: Result<Vec<_>, _> = (0..load.workers).map(|_| start()).collect();
+            by_workers(planes?, scene, load)
         }
         Way::Rings => {
             let config = AfxdpConfig {
                 udp: sockets(scene),
                 interfaces: vec![scene.interface()?.to_owned()],
             };
-            let plane = scene.near(|| AfxdpPlane::start(config, clock(), std::sync::Arc::new(|| {})))?;
+            let plane = scene.near(|| AfxdpPlane::start(config, clock(), Arc::new(|| {})))?;
             let near = plane.local_addr();
-            by_worker(plane, &call, near, load)
+            by_workers(vec![(plane, near)], scene, load)
         }
-        Way::Kernel => by_kernel(scene, &call, load),
+        Way::Kernel => by_kernel(scene, load),
     }
 }
 
@@ -136,23 +148,42 @@ fn sockets(scene: &Scene) -> UdpConfig {
     }
 }
 
-fn by_worker(mut plane: impl DataPlane, call: &Call, near: std::net::SocketAddr, load: Load) -> Result<f64, Failed> {
-    for update in call.updates(near) {
-        plane
-            .write(Instant::now(), update)
-            .map_err(|error| format!("the data plane refuses an entry: {error:?}"))?;
+/// A data plane of one worker, and its address.
+type Served<P> = (P, SocketAddr);
+
+fn by_workers<P: DataPlane>(mut planes: Vec<Served<P>>, scene: &Scene, load: Load) -> Result<f64, Failed> {
+    let calls = planes
+        .iter()
+        .map(|_| Call::new(scene, load.receivers, load.is_encrypted));
+    let calls: Vec<Call> = calls.collect();
+    for ((plane, near), call) in planes.iter_mut().zip(&calls) {
+        for update in call.updates(*near) {
+            plane
+                .write(Instant::now(), update)
+                .map_err(|error| format!("the data plane refuses an entry: {error:?}"))?;
+        }
     }
-    let mut camera = call.camera(near);
-    send(&mut camera, load.burst, WARM_UP)?;
-    settled(&mut plane, load.copies(WARM_UP));
-    let (copies, before) = (plane.counters()[Counter::Forwarded], worker_times());
-    send(&mut camera, load.burst, load.bursts)?;
+    let mut cameras: Vec<Camera> = calls
+        .iter()
+        .zip(&planes)
+        .map(|(call, (_, near))| call.camera(*near))
+        .collect();
+    send(&mut cameras, load.burst, WARM_UP)?;
+    let warm = planes.iter_mut().map(|(plane, _)| settled(plane, load.copies(WARM_UP)));
+    let copies_before: Vec<u64> = warm.collect();
+    let times_before = worker_times();
+    send(&mut cameras, load.burst, load.bursts)?;
     let expected = load.copies(load.bursts);
-    let copies = settled(&mut plane, copies + expected) - copies;
+    let copies: u64 = planes
+        .iter_mut()
+        .zip(copies_before)
+        .map(|((plane, _), before)| settled(plane, before + expected) - before)
+        .sum();
     let time: u64 = worker_times()
         .into_iter()
-        .map(|(thread, time)| time - before.get(&thread).copied().unwrap_or(0))
+        .map(|(thread, time)| time - times_before.get(&thread).copied().unwrap_or(0))
         .sum();
+    let expected = expected * u64::from(load.workers);
     // A full socket drops packets.
     if copies < expected / 100 * 95 {
         return Err(format!("{copies} of {expected} copies were sent: the machine is too busy to measure").into());
@@ -173,21 +204,19 @@ fn settled(plane: &mut impl DataPlane, expected: u64) -> u64 {
 }
 
 /// The time of sending through the kernel's copies, less that of sending alone.
-fn by_kernel(scene: &Scene, call: &Call, load: Load) -> Result<f64, Failed> {
+fn by_kernel(scene: &Scene, load: Load) -> Result<f64, Failed> {
     let config = FanoutConfig {
         interfaces: vec![scene.interface()?.to_owned()],
         path: RoomsPath::Tc,
         ..FanoutConfig::default()
     };
-    let near = scene.fixed();
-    let mut camera = call.camera(near);
-    let timed = |camera: &mut Camera| -> Result<u64, Failed> {
-        send(camera, load.burst, WARM_UP)?;
-        let before = own_time();
-        send(camera, load.burst, load.bursts)?;
-        Ok(own_time() - before)
+    let (near, call) = (scene.fixed(), Call::new(scene, load.receivers, load.is_encrypted));
+    let mut camera = [call.camera(near)];
+    let mut timed = || -> Result<u64, Failed> {
+        send(&mut camera, load.burst, WARM_UP)?;
+        send(&mut camera, load.burst, load.bursts)
     };
-    let alone = timed(&mut camera)?;
+    let alone = timed()?;
     let updates: Vec<Update> = call.updates(near).collect();
     let fanout = scene.near(|| -> Result<Fanout, Failed> {
         let mut fanout = Fanout::start(&config, Instant::now())?;
@@ -198,22 +227,40 @@ fn by_kernel(scene: &Scene, call: &Call, load: Load) -> Result<f64, Failed> {
         }
         Ok(fanout)
     })?;
-    let together = timed(&mut camera)?;
+    let together = timed()?;
     drop(fanout);
     Ok(together.saturating_sub(alone) as f64 / load.packets())
 }
 
-/// Sends bursts at their pace.
-fn send(camera: &mut Camera, burst: u16, bursts: u16) -> Result<(), Failed> {
-    let mut due = Instant::now();
-    for _ in 0..bursts {
-        for _ in 0..burst {
-            camera.send()?;
+/// Sends bursts of all cameras together, at their pace; returns the processor time of that.
+fn send(cameras: &mut [Camera], burst: u16, bursts: u16) -> Result<u64, Failed> {
+    let start = Instant::now();
+    thread::scope(|scope| {
+        let senders = cameras
+            .iter_mut()
+            .map(|camera| scope.spawn(move || camera.send_bursts(start, burst, bursts)));
+        let senders: Vec<_> = senders.collect();
+        let times = senders
+            .into_iter()
+            .map(|sender| sender.join().expect("no sender panics"));
+        times.sum::<io::Result<u64>>().map_err(Failed::from)
+    })
+}
+
+impl Camera<'_> {
+    /// Sends bursts at their pace, the first at `start`; returns the thread's processor time.
+    fn send_bursts(&mut self, start: Instant, burst: u16, bursts: u16) -> io::Result<u64> {
+        let before = own_time();
+        let mut due = start;
+        for _ in 0..bursts {
+            for _ in 0..burst {
+                self.send()?;
+            }
+            due += INTERVAL;
+            thread::sleep(due.saturating_duration_since(Instant::now()));
         }
-        due += INTERVAL;
-        thread::sleep(due.saturating_duration_since(Instant::now()));
+        Ok(own_time() - before)
     }
-    Ok(())
 }
 
 /// Processor time of each worker of this process so far, in nanoseconds.

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use costs::{Cost, Load, Scene, Way};
+use costs::{Cost, Curve, Load, Scene, Way};
 use planning::{DeviceFile, Machine, Server, server_file};
 
 /// Measurements of each load, of which the median counts.
@@ -22,6 +22,8 @@ const TIME_MAX: Duration = Duration::from_secs(35);
 const RECEIVERS: [u32; 2] = [4, 40];
 /// Bursts of one measurement, 5 ms from one to the next.
 const BURSTS: u16 = 120;
+/// Rounds of the times on one core and on several.
+const CURVE_ROUNDS: usize = 7;
 /// Packets of a burst to workers: a frame of video.
 const FRAME: u16 = 8;
 /// Packets of a burst to the kernel, few enough for one turn of its network interrupt.
@@ -34,7 +36,7 @@ const PLANES: [(Way, &str, &str); 3] = [
     (Way::Kernel, "-ebpf", "copies in the kernel, before the stack"),
 ];
 
-/// Measures the data planes of this machine, for less than a minute, and writes device files for
+/// Measures the data planes of this machine, for less than two minutes, and writes device files for
 /// `weir plan --device`.
 #[derive(Debug, Parser)]
 #[command(name = "weir-costs", version)]
@@ -43,10 +45,13 @@ struct Arguments {
     /// "FILE-afxdp.yaml" and "FILE-ebpf.yaml".
     #[arg(value_name = "FILE.yaml")]
     file: PathBuf,
+    /// Also the times of a copy on one core and on several that are busy at the same time.
+    #[arg(long, value_name = "FILE.csv")]
+    curve: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse().file) {
+    match run(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "weir-costs: {error}");
@@ -56,9 +61,10 @@ fn main() -> ExitCode {
 }
 
 /// Measures, and writes the files.
-fn run(path: &Path) -> Result<(), Box<dyn Error>> {
+fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let path = &arguments.file;
     let start = Instant::now();
-    let (scene, place) = match Scene::cable() {
+    let (scene, place) = match Scene::cable(1) {
         Ok(scene) => (scene, "a cable whose far end drops everything"),
         Err(reason) => {
             say(&format!(
@@ -73,6 +79,7 @@ fn run(path: &Path) -> Result<(), Box<dyn Error>> {
     if is_busy() {
         say("other programs keep this machine busy: these are its costs while they do\n")?;
     }
+    let contention = contention(arguments.curve.as_deref())?;
     let mut encrypted = None;
     for (way, suffix, name) in PLANES {
         if way != Way::Sockets && matches!(scene, Scene::Loopback) {
@@ -92,7 +99,11 @@ fn run(path: &Path) -> Result<(), Box<dyn Error>> {
         };
         encrypted = encrypted.or(Some(sealed));
         let file = beside(path, suffix);
-        let text = server_file(&comments(name, place), &source(name, way), &server(way, clear, sealed)?);
+        let text = server_file(
+            &comments(name, place),
+            &source(name, way),
+            &server(way, clear, sealed, contention)?,
+        );
         DeviceFile::parse("measured", &text)?;
         fs::write(&file, &text).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
         let line = |cost: Cost| format!("{:.0} ns a packet, {:.0} ns a copy", cost.packet_ns, cost.replica_ns);
@@ -103,6 +114,33 @@ fn run(path: &Path) -> Result<(), Box<dyn Error>> {
         ))?;
     }
     Ok(())
+}
+
+/// Thousandths by which each further busy core lengthens the work; `None` if that was not measured.
+/// Writes all times to a file.
+fn contention(path: Option<&Path>) -> Result<Option<u64>, Box<dyn Error>> {
+    let scene = Scene::cable(cores()).unwrap_or(Scene::Loopback);
+    let curve = match Curve::measure(&scene, cores() as u16, CURVE_ROUNDS) {
+        Ok(curve) => curve,
+        Err(reason) => {
+            say(&format!("contention of cores: not measured: {reason}\n"))?;
+            return Ok(None);
+        }
+    };
+    for (workers, slowdown) in curve.slowdowns() {
+        say(&format!(
+            "{workers} busy cores: a copy takes {slowdown:.3} times that on one\n"
+        ))?;
+    }
+    if let Some(path) = path {
+        let comments = [
+            machine(),
+            "Nanoseconds of an encrypted copy by sockets, on workers that are busy at the same time.".to_owned(),
+        ];
+        fs::write(path, curve.csv(&comments)).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
+    let permille = curve.contention_permille();
+    Ok(permille.map(|permille| (permille.round() as u64).min(1_000)))
 }
 
 /// The cost of a data plane, by the medians of several rounds.
@@ -117,6 +155,7 @@ fn cost(scene: &Scene, way: Way, is_encrypted: bool, start: Instant) -> Result<C
             let load = Load {
                 way,
                 is_encrypted,
+                workers: 1,
                 receivers,
                 burst,
                 bursts: BURSTS,
@@ -134,8 +173,9 @@ fn cost(scene: &Scene, way: Way, is_encrypted: bool, start: Instant) -> Result<C
     Ok(Cost::through((RECEIVERS[0], few), (RECEIVERS[1], many)))
 }
 
-/// This machine with these costs. Everything but those of a packet and a copy is `weir-udp`'s.
-fn server(way: Way, clear: Cost, sealed: Cost) -> Result<Server, Box<dyn Error>> {
+/// This machine with these costs. Everything but those of a packet and a copy, and the contention,
+/// is `weir-udp`'s.
+fn server(way: Way, clear: Cost, sealed: Cost, contention: Option<u64>) -> Result<Server, Box<dyn Error>> {
     let like = match DeviceFile::shipped("weir-udp").map(|file| file.machine) {
         Some(Machine::Server(server)) => server,
         _ => return Err("the shipped file weir-udp is no server".into()),
@@ -153,7 +193,9 @@ fn server(way: Way, clear: Cost, sealed: Cost) -> Result<Server, Box<dyn Error>>
         ..memory
     });
     Ok(Server {
-        cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64),
+        cores: cores() as u64,
+        cores_measured: Some(contention.map_or(1, |_| cores() as u64)),
+        contention_permille: contention.unwrap_or(0),
         srtp: Some(whole(sealed)),
         clear: Some(whole(clear)),
         bandwidth: None,
@@ -166,25 +208,34 @@ fn server(way: Way, clear: Cost, sealed: Cost) -> Result<Server, Box<dyn Error>>
 fn is_busy() -> bool {
     let average = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let average = average.split(' ').next().and_then(|it| it.parse::<f64>().ok());
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    average.is_some_and(|average| average > processors as f64)
+    average.is_some_and(|average| average > cores() as f64)
 }
 
-fn comments(name: &str, place: &str) -> Vec<String> {
+/// Processors of this machine.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The processor and the kernel.
+fn machine() -> String {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let mut models = cpu.lines().filter_map(|line| line.strip_prefix("model name"));
     let model = models
         .next()
         .map_or("an unknown processor", |line| line.trim_start_matches([':', '\t', ' ']));
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("{} cores of {model}, Linux {}.", cores(), kernel.trim())
+}
+
+fn comments(name: &str, place: &str) -> Vec<String> {
     vec![
-        format!("Weir's data plane with {name}, on this machine."),
-        format!("{model}, Linux {}, over {place}.", kernel.trim()),
+        format!("Weir's data plane with {name}, on this machine, over {place}."),
+        machine(),
         format!(
             "Packets of 1,200 bytes to {} and {} receivers, AEAD_AES_128_GCM.",
             RECEIVERS[0], RECEIVERS[1]
         ),
-        "Only packet_ns and replica_ns were measured: the rest is that of weir-udp.".to_owned(),
+        "Only packet_ns, replica_ns and contention_permille were measured: the rest is that of weir-udp.".to_owned(),
     ]
 }
 

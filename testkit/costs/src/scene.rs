@@ -25,11 +25,11 @@ pub enum Scene {
 }
 
 impl Scene {
-    /// A cable between two namespaces.
+    /// A cable between two namespaces, with so many queues at each end.
     ///
     /// Errors: no root, or no `ip` or `ethtool`.
-    pub fn cable() -> Result<Self, Failed> {
-        let pair = Pair::new(1).map_err(|error| error.to_string())?;
+    pub fn cable(queues: usize) -> Result<Self, Failed> {
+        let pair = Pair::new(queues).map_err(|error| error.to_string())?;
         for (side, own, other, theirs) in [
             (&pair.near, "02:00:00:00:00:01", &pair.far, "02:00:00:00:00:02"),
             (&pair.far, "02:00:00:00:00:02", &pair.near, "02:00:00:00:00:01"),

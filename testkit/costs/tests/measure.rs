@@ -10,6 +10,7 @@ fn load(way: Way, is_encrypted: bool) -> Load {
     Load {
         way,
         is_encrypted,
+        workers: 1,
         receivers: 10,
         burst: 4,
         bursts: 20,
@@ -27,8 +28,22 @@ fn sockets_are_measured_without_privilege() {
 }
 
 #[test]
+fn costs_are_measured_of_several_workers_with_sockets_only() {
+    let several = |way| Load {
+        workers: 2,
+        ..load(way, true)
+    };
+    let time = measure(&Scene::Loopback, several(Way::Sockets)).expect("sockets work everywhere");
+    assert!(time > 100.0, "{time} ns");
+    for way in [Way::Rings, Way::Kernel] {
+        let refused = measure(&Scene::Loopback, several(way)).expect_err("they have one queue");
+        assert!(refused.to_string().contains("with sockets only"), "{refused}");
+    }
+}
+
+#[test]
 fn every_way_is_measured_on_a_cable() {
-    let scene = match Scene::cable() {
+    let scene = match Scene::cable(1) {
         Ok(scene) => scene,
         Err(reason) => return skipped("nothing was tested", reason),
     };
