@@ -66,8 +66,8 @@ struct Arguments {
     /// Measures nothing, and only reports on the folder's runs.
     #[arg(long)]
     draw: bool,
-    /// Writes the tables into eval/recirculation, and the drawings into
-    /// docs/measured/recirculation.
+    /// Writes the tables into eval/recirculation, and the drawings and all single runs into
+    /// docs/measured/recirculation. Lines of ways that were not measured stay.
     #[arg(long)]
     write: bool,
 }
@@ -88,17 +88,19 @@ fn main() -> Result<(), Failure> {
         fs::create_dir_all(&arguments.out)?;
         measure(&arguments, &rows)?;
     }
-    let results = Results::read(&fs::read_to_string(&rows)?);
+    let mut results = Results::read(&fs::read_to_string(&rows)?);
+    let here = Path::new("eval/recirculation");
+    if arguments.write {
+        results.keep(&fs::read_to_string(here.join("summary.csv")).unwrap_or_default());
+    }
     let tables = report::tables(&results);
     println!("{tables}");
     report_into(&arguments.out, &arguments.out, &results)?;
     if arguments.write {
-        let (here, drawings) = (
-            Path::new("eval/recirculation"),
-            Path::new("docs/measured/recirculation"),
-        );
+        let drawings = Path::new("docs/measured/recirculation");
         fs::create_dir_all(drawings)?;
         report_into(here, drawings, &results)?;
+        fs::copy(&rows, drawings.join("runs.csv"))?;
         let readme = here.join("README.md");
         fs::write(&readme, page::put(&fs::read_to_string(&readme)?, "results", &tables))?;
     }

@@ -25,6 +25,12 @@ const HEADER: [&str; 12] = [
     "leaving_mbps",
 ];
 
+/// Our counterparts of the thesis' userspace SFU: the same loop, and Weir's sockets.
+const USERSPACE: [(&str, Way); 2] = [
+    ("Beside the naive SFU", Way::Naive),
+    ("Beside a userspace SFU", Way::Userspace),
+];
+
 /// The ways, with the thesis' SFUs first.
 fn names() -> impl Iterator<Item = &'static str> {
     [THESIS_P4, THESIS_PYTHON].into_iter().chain(Way::ALL.map(Way::name))
@@ -49,7 +55,10 @@ pub(crate) fn tables(results: &Results) -> String {
     }
     let _ = write!(text, "### Packets lost\n\n{}\n", lost(results));
     let _ = write!(text, "### The knee\n\n{}\n", knees(results));
-    let _ = write!(text, "### Beside a userspace SFU\n\n{}", beside(results));
+    for (title, userspace) in USERSPACE {
+        let _ = write!(text, "### {title}\n\n{}\n", beside(results, userspace));
+    }
+    text.truncate(text.trim_end().len() + 1);
     text
 }
 
@@ -70,6 +79,13 @@ fn setting(results: &Results) -> String {
         text += &page::paragraph(&format!(
             "Not measured: {}. (BMv2 is left out where `simple_switch_grpc` is not on the search path.)",
             absent.join(", ")
+        ));
+    }
+    let earlier: Vec<&str> = results.earlier().collect();
+    if !earlier.is_empty() {
+        text += &page::paragraph(&format!(
+            "Of an earlier run: {}. Their ratios are of averages in whole microseconds.",
+            earlier.join(", ")
         ));
     }
     let left_out = plan::left_out(&results.loads());
@@ -171,17 +187,17 @@ fn knees(results: &Results) -> String {
     markdown(&columns, rows)
 }
 
-/// Tables 9 and 10: the average delay over that of the userspace SFU on the same machine.
-fn beside(results: &Results) -> String {
+/// Tables 9 and 10: the average delay over that of a userspace SFU on the same machine.
+fn beside(results: &Results, userspace: Way) -> String {
     let ratio = |name: &'static str, kbps, viewers| {
         let userspace = match name {
             THESIS_P4 => THESIS_PYTHON,
-            _ => Way::Userspace.name(),
+            _ => userspace.name(),
         };
         let one = results.get(name, kbps, viewers)?;
         Some(one.average / results.get(userspace, kbps, viewers)?.average)
     };
-    let others = || names().filter(|name| *name != THESIS_PYTHON && *name != Way::Userspace.name());
+    let others = || names().filter(|name| *name != THESIS_PYTHON && *name != userspace.name());
     let columns: Vec<&str> = ["Mbit/s", "viewers"].into_iter().chain(others()).collect();
     let mut rows = Vec::new();
     for kbps in [150, 76] {

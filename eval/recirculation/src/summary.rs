@@ -48,7 +48,11 @@ pub(crate) struct Summary {
 
 /// All of them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Results(BTreeMap<Cell, Summary>);
+pub(crate) struct Results {
+    cells: BTreeMap<Cell, Summary>,
+    /// The ways whose lines are of an earlier run.
+    earlier: BTreeSet<String>,
+}
 
 /// The rate of copies at which an SFU begins to fall behind, in Mbit/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,7 +91,10 @@ pub(crate) fn line(way: Way, kbps: u32, viewers: u32, run: u32, figures: &Figure
 impl Results {
     /// The thesis' rows, and those of a file of runs; lines that are not rows are passed over.
     pub(crate) fn read(text: &str) -> Self {
-        let mut results = Results(thesis().collect());
+        let mut results = Results {
+            cells: thesis().collect(),
+            earlier: BTreeSet::new(),
+        };
         let mut runs: BTreeMap<Cell, Vec<Vec<f64>>> = BTreeMap::new();
         for cells in harness::csv::rows(text) {
             let [name, cells @ ..] = &cells[..] else { continue };
@@ -97,27 +104,50 @@ impl Results {
                 runs.entry(cell).or_default().push(numbers);
             }
         }
-        results.0.extend(
+        results.cells.extend(
             runs.into_iter()
                 .filter_map(|(cell, runs)| Some((cell, summary(&runs)?))),
         );
         results
     }
 
+    /// Takes the lines of ways that were not measured from an earlier file of summaries.
+    pub(crate) fn keep(&mut self, summaries: &str) {
+        for cells in harness::csv::rows(summaries) {
+            let [name, cells @ ..] = &cells[..] else { continue };
+            let is_way = Way::ALL.iter().any(|way| way.name() == name);
+            if !is_way || (self.of(name).next().is_some() && !self.earlier.contains(name)) {
+                continue;
+            }
+            let number = |place: usize| cells.get(place).and_then(|cell| cell.parse::<f64>().ok());
+            let Some((cell, summary)) = kept(name, number) else {
+                continue;
+            };
+            self.earlier.insert(name.clone());
+            self.cells.insert(cell, summary);
+        }
+    }
+
+    /// The ways whose lines are of an earlier run, in the order of all ways.
+    pub(crate) fn earlier(&self) -> impl Iterator<Item = &'static str> {
+        let names = Way::ALL.map(Way::name).into_iter();
+        names.filter(|name| self.earlier.contains(*name))
+    }
+
     /// One of them.
     pub(crate) fn get(&self, name: &str, kbps: u32, viewers: u32) -> Option<&Summary> {
-        self.0.get(&(name.to_owned(), kbps, viewers))
+        self.cells.get(&(name.to_owned(), kbps, viewers))
     }
 
     /// All of an SFU, by rate and number of viewers.
     pub(crate) fn of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (u32, u32, &'a Summary)> {
-        let all = self.0.iter().filter(move |((of, ..), _)| of == name);
+        let all = self.cells.iter().filter(move |((of, ..), _)| of == name);
         all.map(|((_, kbps, viewers), summary)| (*kbps, *viewers, summary))
     }
 
     /// The numbers of viewers at a rate, of any SFU.
     pub(crate) fn viewers(&self, kbps: u32) -> BTreeSet<u32> {
-        self.0
+        self.cells
             .keys()
             .filter(|(_, of, _)| *of == kbps)
             .map(|(_, _, viewers)| *viewers)
@@ -147,7 +177,7 @@ impl Results {
     /// The loads that were measured here, of whichever SFU had most.
     pub(crate) fn loads(&self) -> Vec<Load> {
         let mut loads: BTreeMap<u32, Load> = BTreeMap::new();
-        for ((name, kbps, viewers), summary) in &self.0 {
+        for ((name, kbps, viewers), summary) in &self.cells {
             if Way::ALL.iter().all(|way| way.name() != name) {
                 continue;
             }
@@ -219,6 +249,22 @@ fn summary(runs: &[Vec<f64>]) -> Option<Summary> {
         lost: mean(6),
         mbps_out: Some(mean(13)),
     })
+}
+
+/// A line of an earlier file of summaries, by its numbers behind the name.
+fn kept(name: &str, number: impl Fn(usize) -> Option<f64>) -> Option<(Cell, Summary)> {
+    let seconds = |place| number(place).map(|ms| ms / 1e3);
+    let summary = Summary {
+        runs: number(2)? as usize,
+        packets: number(3)? as u32,
+        least: seconds(4)?,
+        greatest: seconds(5)?,
+        average: seconds(6)?,
+        deviation: seconds(8)?,
+        lost: number(9)?,
+        mbps_out: number(10),
+    };
+    Some(((name.to_owned(), kbps(number(0)?), number(1)? as u32), summary))
 }
 
 fn thesis() -> impl Iterator<Item = (Cell, Summary)> {
@@ -306,6 +352,29 @@ mod tests {
         let results = Results::read(&text);
         assert_eq!(results.knee_by_viewers("BMv2 tree", 4_000), Some(Knee::Above(44.0)));
         assert_eq!(results.knee_by_rate("BMv2 tree"), Some(Knee::Above(44.0)));
+    }
+
+    #[test]
+    fn summary_of_an_earlier_run_stands_for_ways_that_were_not_measured() {
+        let earlier = "sfu,rate_mbps\nBMv2 tree,4,1,3,300,0.3,0.9,0.5,,0.1,2.00,4.1\nBMv2 tree,4,2,3,300,0.3,0.9,0.6,20.00,0.1,0.00,\n\
+                       Weir UDP,4,1,3,300,0.1,0.9,0.2,,0.1,0.00,4.1\nthesis P4,4,1,3,300,0.1,0.9,0.2,,0.1,0.00,\nBMv2 tree,4\n";
+        let mut results = Results::read(&row(1, 1.0, 0.0));
+        results.keep(earlier);
+        assert_eq!(
+            results.earlier().collect::<Vec<_>>(),
+            ["Weir UDP"],
+            "the tree was measured"
+        );
+        assert_eq!(results.of("BMv2 tree").count(), 1);
+        assert!((results.get("thesis P4", 4_000, 1).unwrap().average - 0.001_692).abs() < 1e-6);
+        let mut results = Results::read("");
+        results.keep(earlier);
+        assert_eq!(results.of("BMv2 tree").count(), 2);
+        let summary = results.get("BMv2 tree", 4_000, 1).unwrap();
+        assert_eq!(
+            (summary.average, summary.lost, summary.mbps_out),
+            (0.000_5, 2.0, Some(4.1))
+        );
     }
 
     #[test]
