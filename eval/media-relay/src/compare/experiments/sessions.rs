@@ -18,7 +18,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// How many calls, step by step, and which steps are measured in one turn.
-const TURNS: [&[u32]; 5] = [&[50, 200], &[400, 800], &[1_400], &[1_800], &[2_000]];
+const TURNS: [&[u32]; 6] = [&[50, 200], &[400, 800], &[1_000, 1_200], &[1_400], &[1_800], &[2_000]];
 /// Calls offered in a second.
 const PACE: u32 = 400;
 /// The window of each step, at most.
@@ -50,7 +50,7 @@ fn section(all: &[Measured]) -> Section {
     let window = all.first().map_or(0, |measured| measured.load.window.as_secs());
     Section {
         how: format!("One run of {window} s at each number of calls{}", limits(all)),
-        text: table(all) + &targets(all) + &notes(all),
+        text: table(all) + &saturation(all) + &targets(all) + &notes(all),
         drawing: draw(all),
     }
 }
@@ -95,6 +95,31 @@ fn table(all: &[Measured]) -> String {
             number(it.work_cores(), 2),
             it.outcome.machine.idle_share * 100.0,
         );
+    }
+    text
+}
+
+/// The share of lost packets from which on a relay is saturated, in percent: less than the paper's
+/// relay loses at the number of calls that it is said to carry.
+const SATURATED: f64 = 0.1;
+
+/// The most calls that each relay carries on its processor before it loses packets.
+fn saturation(all: &[Measured]) -> String {
+    let mut text = String::from("\n");
+    for relay in names(all).into_iter().filter(|&relay| relay != DIRECT) {
+        let its = all.iter().filter(|measured| measured.relay == relay);
+        let mut steps: Vec<(u32, Option<f64>)> = its
+            .map(|it| (it.load.calls, Figures::of(it, all).map(|figures| figures.loss())))
+            .collect();
+        steps.sort_by_key(|(calls, _)| *calls);
+        let is_held = |(_, loss): &&(u32, Option<f64>)| loss.is_some_and(|loss| loss < SATURATED);
+        let held = steps.iter().take_while(is_held).count();
+        let most = held.checked_sub(1).map_or(0, |last| steps[last].0);
+        let _ = match steps.get(held) {
+            Some((calls, Some(loss))) => writeln!(text, "- {relay}: {most} calls; with {calls} it loses {loss:.2} %"),
+            Some((calls, None)) => writeln!(text, "- {relay}: {most} calls; {calls} could not be measured"),
+            None => writeln!(text, "- {relay}: {most} calls, the most that were tried"),
+        };
     }
     text
 }
