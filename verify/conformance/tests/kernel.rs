@@ -68,7 +68,7 @@ fn with_kernels(what: impl Fn(&Kernels<'_>) + Sync) {
 fn the_kernel_and_the_model_behind_it_keep_every_vector() {
     with_kernels(|kernels| {
         let mut failures = String::new();
-        for (vector, names) in &support::vectors(|text| text) {
+        for (vector, names) in &support::vectors(|_, text| text) {
             let start = now();
             if let Err(failure) = run(vector, names, &mut *kernels.device(start), start) {
                 failures += &format!("{failure}\n");

@@ -16,7 +16,7 @@ use support::vectors;
 /// Runs them all on fresh devices and reports every failure, not only the first.
 fn run_all(device: impl Fn(Instant) -> Box<dyn Device>) {
     let mut failures = Vec::new();
-    let all = vectors(|text| text);
+    let all = vectors(|_, text| text);
     for (vector, names) in &all {
         failures.extend(run_on(&device, vector, names).err());
     }
@@ -180,7 +180,7 @@ const OUT_OF_REACH: [Counter; 7] = [
 
 #[test]
 fn every_counter_and_every_refusal_has_a_vector() {
-    let all = vectors(|text| text);
+    let all = vectors(|_, text| text);
     let lines = || all.iter().flat_map(|(vector, _)| &vector.lines);
     let counted: BTreeSet<Counter> = lines()
         .filter_map(|line| match &line.statement {

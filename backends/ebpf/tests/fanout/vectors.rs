@@ -21,7 +21,9 @@ pub(crate) fn vectors_as(change: impl Fn(String) -> String) -> Vec<(Vector, Name
 
 /// Those of a folder, changed.
 fn read_vectors(folder: &str, change: impl Fn(String) -> String) -> Vec<(Vector, Names)> {
-    read_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), change)
+    read_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), |_, text| {
+        change(text)
+    })
 }
 
 /// Vectors that say what the kernel does otherwise, and what that is.

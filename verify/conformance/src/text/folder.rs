@@ -4,20 +4,20 @@ use std::path::{Path, PathBuf};
 
 use super::{Names, Vector, parse};
 
-/// Reads every vector below a folder, in the order of their paths; `change` is applied to each text
-/// first.
+/// Reads every vector below a folder, in the order of their paths; `change` is applied to the name
+/// and the text of each first.
 ///
 /// # Panics
 ///
 /// Panics if a file cannot be read or is no vector: tests of vectors cannot run then.
-pub fn read_folder(folder: &Path, change: impl Fn(String) -> String) -> Vec<(Vector, Names)> {
+pub fn read_folder(folder: &Path, change: impl Fn(&str, String) -> String) -> Vec<(Vector, Names)> {
     let mut files = Vec::new();
     collect(folder, &mut files);
     files.sort();
     let read = |file: &PathBuf| {
         let name = file.file_name().expect("a file").to_string_lossy().into_owned();
         let text = std::fs::read_to_string(file).expect("readable");
-        parse(&name, &change(text)).unwrap_or_else(|problem| panic!("{problem}"))
+        parse(&name, &change(&name, text)).unwrap_or_else(|problem| panic!("{problem}"))
     };
     files.iter().map(read).collect()
 }
