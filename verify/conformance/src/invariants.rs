@@ -6,6 +6,8 @@
 //!   never arrived.
 //! * Packets of a stream are sent to its replicas only, and no packet is made up.
 //! * A relay sends a packet only if it arrived at a relay.
+//! * RTCP is sent only if it arrived on a leg whose feedback goes on, and only to the leg that it
+//!   goes on to.
 //! * A retransmission carries the packet that was sent under the number it names. In sessions
 //!   without retransmissions, a packet that the publisher repeats may be sent once, unchanged, to a
 //!   receiver that asked for it.
@@ -29,6 +31,11 @@ use crate::{Injection, Send, Step};
 use replica::ReplicaWatch;
 use sources::Sources;
 
+/// Whether a datagram is RTCP.
+fn is_rtcp(bytes: &[u8]) -> bool {
+    wire::classify(bytes) == PacketKind::Rtcp
+}
+
 /// Watches one device through a history.
 #[derive(Default)]
 pub struct Invariants {
@@ -39,6 +46,10 @@ pub struct Invariants {
     replicas: BTreeMap<ReplicaId, ReplicaWatch>,
     /// Datagrams that arrived at relays.
     relayed: BTreeSet<Vec<u8>>,
+    /// The legs whose feedback goes on, each with the leg that it goes on to,
+    feedback: BTreeMap<LegId, LegId>,
+    /// and what has arrived from them and has not been sent.
+    going_on: Vec<(LegId, Vec<u8>)>,
     /// Packets that the agent injected and that did not arrive yet: a device may send them in a
     /// later step.
     injected: Vec<Injection>,
@@ -100,6 +111,9 @@ impl Invariants {
         let leg = self.legs.of_arrival(send.path, &send.bytes);
         if let Some(leg) = leg.filter(|leg| !send.tampered || self.legs.profile(*leg).is_none()) {
             self.sources.arrived(leg, &send.bytes);
+            if let Some(to) = self.feedback.get(&leg).filter(|_| is_rtcp(&send.bytes)) {
+                self.going_on.push((*to, send.bytes.clone()));
+            }
         }
     }
 
@@ -108,18 +122,22 @@ impl Invariants {
             for opened in got {
                 let unopened = |error| format!("{} cannot open a packet: {error:?}", path.remote);
                 let opened = opened.as_ref().map_err(unopened)?;
-                if !self.is_injected(*path, &opened.bytes) {
+                if !self.is_injected(*path, &opened.bytes) && !self.goes_on(*path, &opened.bytes) {
                     self.judge(*path, &opened.bytes)?;
                 }
             }
         }
+        // It goes on at once or not at all.
+        self.going_on.clear();
         Ok(())
     }
 
     fn apply(&mut self, update: &Update) {
         self.legs.apply(update);
         match update {
-            Update::SetLeg(..) | Update::SetPace(..) | Update::SetFeedback(..) | Update::SetCopied(..) => {}
+            Update::SetLeg(..) | Update::SetPace(..) | Update::SetCopied(..) => {}
+            Update::SetFeedback(from, _, Some(to)) => drop(self.feedback.insert(*from, *to)),
+            Update::SetFeedback(from, _, None) => drop(self.feedback.remove(from)),
             Update::RemoveLeg(leg) => self.leg_removed(*leg),
             Update::SetStream(key, stream) => self.sources.set(*key, stream),
             Update::RemoveStream(key) => {
@@ -140,6 +158,7 @@ impl Invariants {
 
     fn leg_removed(&mut self, leg: LegId) {
         self.replicas.retain(|_, replica| replica.entry.leg != leg);
+        self.feedback.retain(|from, to| *from != leg && *to != leg);
         for key in self.sources.remove_leg(leg) {
             self.replicas
                 .values_mut()
@@ -156,6 +175,14 @@ impl Invariants {
         };
         let found = self.injected.iter().position(is_this);
         found.map(|at| self.injected.swap_remove(at)).is_some()
+    }
+
+    /// Whether this is feedback that goes on, which is sent once, on the nominated path.
+    fn goes_on(&mut self, path: Path, bytes: &[u8]) -> bool {
+        let nominated = |leg| self.legs.entry(leg).and_then(|leg| leg.paths.first().copied());
+        let is_this = |(to, sent): &(LegId, Vec<u8>)| nominated(*to) == Some(path) && sent == bytes;
+        let found = self.going_on.iter().position(is_this);
+        found.map(|at| self.going_on.swap_remove(at)).is_some()
     }
 
     /// Judges a datagram that the agent did not make.

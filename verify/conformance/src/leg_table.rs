@@ -69,6 +69,11 @@ impl LegTable {
         here.find(is_of).map(|(id, _)| *id)
     }
 
+    /// Every leg with its entry, by id.
+    pub fn iter(&self) -> impl Iterator<Item = (LegId, &Leg)> {
+        self.all.iter().map(|(id, leg)| (*id, leg))
+    }
+
     /// The leg's entry.
     pub fn entry(&self, id: LegId) -> Option<&Leg> {
         self.all.get(&id)

@@ -4,6 +4,7 @@
 //! A history is a pure function of its seed and its [`Options`], so a seed is a test.
 
 mod entries;
+mod feedback;
 mod handed_over;
 mod layers;
 mod noise;
@@ -17,6 +18,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use crate::{Injection, Step};
+pub use feedback::with_feedback;
 pub use handed_over::handed_over;
 pub use plain::{of_formats, plain};
 pub use relays::{RelayOptions, relay_history};

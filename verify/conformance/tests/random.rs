@@ -8,7 +8,7 @@ use std::time::Instant;
 use conformance::device::{InlineDevice, ModelDevice};
 use conformance::differential::{Difference, agree, check, check_clean, compare};
 use conformance::random::{
-    Network, Options, RelayOptions, Srtp, disturbed, handed_over, history, numbered, relay_history,
+    Network, Options, RelayOptions, Srtp, disturbed, handed_over, history, numbered, relay_history, with_feedback,
 };
 use conformance::shrink::shrink;
 use conformance::text::print_history;
@@ -94,6 +94,15 @@ fn the_model_keeps_the_invariants() {
 #[test]
 fn the_model_keeps_the_invariants_with_keys() {
     run_seeds(10_001, 100, Srtp::Mixed, |steps, start| check(steps, &new_model, start));
+}
+
+#[test]
+fn the_model_sends_estimates_on_and_keeps_the_invariants() {
+    for network in [Network::Rough, Network::Clean] {
+        run_altered(94_001, 60, Srtp::Never, network, with_feedback, |steps, start| {
+            check(steps, &new_model, start)
+        });
+    }
 }
 
 /// Only the model is checked for decodability; a device that equals the model need not be checked

@@ -7,7 +7,7 @@ use backend_p4::Replication;
 use conformance::copies::{Compared, follow};
 use conformance::device::SwitchDevice;
 use conformance::differential::Difference;
-use conformance::random::{Network, Options, Srtp, history, plain};
+use conformance::random::{Network, Options, Srtp, history, plain, with_feedback};
 use conformance::shrink::shrink;
 use conformance::step::{path_of, peer_at};
 use conformance::text::print_history;
@@ -269,8 +269,8 @@ fn run_seeds(seeds: std::ops::Range<u64>, least: u64, make: &dyn Fn(u64) -> Vec<
     }
 }
 
-/// A history of streams without descriptors.
-fn undescribed_history(seed: u64, steps: usize, shares_paths: bool) -> Vec<Step> {
+/// Steps of a history of streams without descriptors.
+fn undescribed(seed: u64, steps: usize, shares_paths: bool) -> Vec<Step> {
     let options = Options {
         steps,
         srtp: Srtp::Never,
@@ -279,7 +279,17 @@ fn undescribed_history(seed: u64, steps: usize, shares_paths: bool) -> Vec<Step>
     };
     let steps = history(seed, options).into_iter();
     let steps = steps.map(|step| Family::of(seed).step(for_the_switch(step))).collect();
-    spread(usable(steps), INTERVAL)
+    usable(steps)
+}
+
+/// A history of streams without descriptors.
+fn undescribed_history(seed: u64, steps: usize, shares_paths: bool) -> Vec<Step> {
+    spread(undescribed(seed, steps, shares_paths), INTERVAL)
+}
+
+/// The same, in which estimates go on to publishers.
+fn history_with_feedback(seed: u64) -> Vec<Step> {
+    spread(with_feedback(undescribed(seed, 600, false), seed, now()), INTERVAL)
 }
 
 /// A history of streams with descriptors.
@@ -303,6 +313,11 @@ fn the_switch_and_its_base_send_what_the_model_does() {
 #[test]
 fn the_switch_and_its_base_send_what_the_model_does_where_legs_share_a_path() {
     run_seeds(1..25, 2_000, &|seed| undescribed_history(seed, 1_000, true));
+}
+
+#[test]
+fn the_switch_sends_estimates_on_as_the_model_does() {
+    run_seeds(31..43, 500, &history_with_feedback);
 }
 
 #[test]
