@@ -36,6 +36,7 @@ use dataplane::{Inject, LegId, Path, ReplicaId, ReplicaSnapshot, Update};
 use self::arrivals::{Arrival, Arrivals, Order};
 use self::reported::Sent;
 use self::sent_copy::SentCopy;
+use crate::coverage::Coverage;
 use crate::device::{Handover, ModelDevice, Ports, SwitchDevice};
 use crate::differential::Difference;
 use crate::invariants::Invariants;
@@ -92,11 +93,15 @@ pub fn follow<S: Ports>(steps: &[Step], device: &mut SwitchDevice<S>, start: Ins
         has_model_time: device.stamps_virtual_time(),
         sent: Sent::default(),
         compared: Compared::default(),
+        coverage: Coverage::new(device.plane()),
     };
     let mut now = start;
     for (at, step) in steps.iter().enumerate() {
         match step {
-            Step::Wait(time) => now += *time,
+            Step::Wait(time) => {
+                pair.coverage.note(step, &Ok(()));
+                now += *time;
+            }
             step => pair
                 .step(now, step, device)
                 .map_err(|what| Difference { step: at, what })?,
@@ -106,6 +111,7 @@ pub fn follow<S: Ports>(steps: &[Step], device: &mut SwitchDevice<S>, start: Ins
     let last = steps.len().saturating_sub(1);
     pair.reports(now, device)
         .map_err(|what| Difference { step: last, what })?;
+    pair.coverage.finish();
     Ok(pair.compared)
 }
 
@@ -122,11 +128,13 @@ struct Pair {
     has_model_time: bool,
     sent: Sent,
     compared: Compared,
+    coverage: Coverage,
 }
 
 impl Pair {
     fn step<S: Ports>(&mut self, now: Instant, step: &Step, device: &mut SwitchDevice<S>) -> Result<(), String> {
         let written = apply(device, now, step);
+        self.coverage.note(step, &written);
         let mut answer = Ok(());
         let mut moved = Vec::new();
         for told in device.moves() {
@@ -135,6 +143,7 @@ impl Pair {
                     if let Injection::Resume(replica, _) = &injection {
                         moved.push((*replica, None));
                     }
+                    self.coverage.note(&Step::Inject(injection.clone()), &Ok(()));
                     self.model.inject(at, injection.as_inject());
                 }
                 Handover::Switch(at, replica, from) => {

@@ -18,6 +18,8 @@ use std::time::Instant;
 use dataplane::{Counters, Event, Inject, Path, Update, WriteError};
 use wire::NtpTime;
 
+use crate::coverage::Plane;
+
 pub use behind_kernel::BehindKernel;
 pub use inline::InlineDevice;
 pub use interpreter::Interpreter;
@@ -45,6 +47,9 @@ pub struct Datagram {
 pub trait Device {
     /// The name in reports.
     fn name(&self) -> String;
+
+    /// The data plane that it is.
+    fn plane(&self) -> Plane;
 
     /// Applies an entry.
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError>;

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::time::Instant;
 
+use crate::coverage::Coverage;
 use crate::device::ModelDevice;
 use crate::invariants::Invariants;
 use crate::keystream::KeystreamCheck;
@@ -56,14 +57,17 @@ fn side_by_side(
 ) -> Result<(), Difference> {
     let mut model = Subject::new(Box::new(ModelDevice::new(start)), start);
     let mut device = Subject::new(new_device(start), start);
+    let mut coverage = Coverage::new(device.device.plane());
     for (at, step) in steps.iter().enumerate() {
         let (expected, got) = (model.step(step), device.step(step));
+        coverage.note(step, &got.written);
         let wrong = match expected.difference(&got) {
             Some(difference) => Err(difference),
             None => observe(step, &got),
         };
         wrong.map_err(|what| Difference { step: at, what })?;
     }
+    coverage.finish();
     Ok(())
 }
 
@@ -89,10 +93,13 @@ fn check_with(
 ) -> Result<(), Difference> {
     let mut device = Subject::new(new_device(start), start);
     let mut keystream = KeystreamCheck::default();
+    let mut coverage = Coverage::new(device.device.plane());
     for (at, step) in steps.iter().enumerate() {
         let got = device.step(step);
+        coverage.note(step, &got.written);
         let kept = invariants.observe(step, &got).and_then(|()| keystream.observe(&got));
         kept.map_err(|what| Difference { step: at, what })?;
     }
+    coverage.finish();
     Ok(())
 }

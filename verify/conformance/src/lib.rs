@@ -8,11 +8,14 @@
 //!   device side by side, [`copies`] for a switch with its base;
 //! * **invariants** ([`invariants`], [`keystream`]): properties independent of the model.
 //!
+//! [`coverage`] counts what histories draw for each plane.
+//!
 //! Read [`step`] first, then [`device`] (the interface of a device under test), then [`vector`].
 
 #![forbid(unsafe_code)]
 
 pub mod copies;
+pub mod coverage;
 pub mod device;
 pub mod differential;
 pub mod event;

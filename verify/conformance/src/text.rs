@@ -19,6 +19,7 @@ mod words;
 pub use folder::read_folder;
 pub use names::Names;
 pub use parser::parse;
+pub(crate) use print::print_step;
 pub use print::{print_datagram, print_history};
 pub use structures::{moved, structure};
 pub use words::Problem;

@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use conformance::coverage::Plane;
 use conformance::device::ModelDevice;
 use conformance::differential::{Difference, check, compare};
 use conformance::random::{Network, Options, Srtp, history};
@@ -53,6 +54,10 @@ fn rewrite(bytes: &mut Vec<u8>, change: impl Fn(&mut RtpFields)) {
 impl Device for Mutant {
     fn name(&self) -> String {
         format!("model that is wrong: {:?}", self.mutation)
+    }
+
+    fn plane(&self) -> Plane {
+        Plane::Model
     }
 
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {

@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use conformance::coverage::Coverage;
 use conformance::device::{BehindKernel, Family, ModelDevice, Rings, SocketDevice};
 use conformance::invariants::Invariants;
 use conformance::keystream::KeystreamCheck;
-use conformance::random::{Network, Options, RelayOptions, Srtp, history, relay_history};
+use conformance::random::{Network, Options, RelayOptions, Srtp, handed_over, history, relay_history};
 use conformance::rtp::{RtpFields, hex};
 use conformance::{Device, Observation, Send, Step, Subject};
 use dataplane::{Counter, Path, Protection, Update};
@@ -98,6 +99,7 @@ fn follows_the_model(device: NewDevice<'_>, steps: &[Step], name: &str) {
     let start = now();
     let mut model = Subject::new(Box::new(ModelDevice::new(start)), start);
     let mut subject = Subject::new(device(start), start);
+    let mut coverage = Coverage::new(subject.device.plane());
     for (at, step) in steps.iter().enumerate() {
         let (expected, mut got) = (model.step(step), subject.step(step));
         let same = |got: &Observation| timeless(&expected) == timeless(got) && counted(&expected) == counted(got);
@@ -110,7 +112,9 @@ fn follows_the_model(device: NewDevice<'_>, steps: &[Step], name: &str) {
         assert_eq!(expected.written, got.written, "{place}");
         assert_eq!(counted(&expected), counted(&got), "{place}");
         assert_eq!(timeless(&expected), timeless(&got), "{place}");
+        coverage.note(step, &got.written);
     }
+    coverage.finish();
 }
 
 fn relays_as_the_model_does(device: NewDevice<'_>, seeds: std::ops::Range<u64>) {
@@ -141,6 +145,35 @@ fn the_kernel_before_a_relay_worker_relays_as_the_model_does() {
     let counted = behind.counted();
     println!("{counted:?}");
     assert!(counted[backend_ebpf::Counter::Relayed] >= 3, "{counted:?}");
+}
+
+#[test]
+fn a_relay_worker_on_rings_relays_as_the_model_does() {
+    let Some(rings) = Rings::or_skip(1) else { return };
+    relays_as_the_model_does(&|start| rings.device(Family::V4, start), 68_001..68_003);
+    relays_as_the_model_does(&|start| rings.device(Family::V6, start), 69_001..69_003);
+    let counted = rings.counted();
+    println!("{counted:?}");
+    assert!(counted[backend_afxdp::Counter::Sent] > 0, "{counted:?}");
+}
+
+/// Replicas are released and resumed, legs are paced and streams are copied by an offload.
+fn hands_over_as_the_model_does(device: NewDevice<'_>, seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        let steps = handed_over(short_history(seed, Srtp::Never, 400), seed, now());
+        follows_the_model(device, &steps, &format!("seed {seed}, handed over"));
+    }
+}
+
+#[test]
+fn a_worker_hands_replicas_over_as_the_model_does() {
+    hands_over_as_the_model_does(&sockets(Family::V4, 1), 76_001..76_004);
+}
+
+#[test]
+fn a_worker_on_rings_hands_replicas_over_as_the_model_does() {
+    let Some(rings) = Rings::or_skip(1) else { return };
+    hands_over_as_the_model_does(&|start| rings.device(Family::V4, start), 77_001..77_003);
 }
 
 #[test]
@@ -180,6 +213,7 @@ fn keeps_the_invariants(device: NewDevice<'_>, steps: &[Step], name: &str) {
     let mut subject = Subject::new(device(start), start);
     let mut invariants = Invariants::default();
     let mut keystream = KeystreamCheck::default();
+    let mut coverage = Coverage::new(subject.device.plane());
     for steps in bursts(steps) {
         let (observation, kept) = match steps {
             [step] => {
@@ -195,7 +229,9 @@ fn keeps_the_invariants(device: NewDevice<'_>, steps: &[Step], name: &str) {
         };
         let kept = kept.and_then(|()| keystream.observe(&observation));
         kept.unwrap_or_else(|broken| panic!("{name}: {broken}\n{steps:?}"));
+        steps.iter().for_each(|step| coverage.note(step, &observation.written));
     }
+    coverage.finish();
 }
 
 /// Relays of several workers that share keys.

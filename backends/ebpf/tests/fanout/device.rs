@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use backend_ebpf::{Fanout, FanoutConfig, Pass, RoomsPath, Tried};
 use backend_udp::InlinePlane;
+use conformance::coverage::Plane;
 use conformance::device::STARTED_AT;
 use conformance::{Datagram, Device};
 use dataplane::{Clock, Counter, Counters, DataPlane, Event, Inject, Path, ReplicaOffload, Update, WriteError};
@@ -254,6 +255,10 @@ fn catch(socket: &OwnedFd) -> Option<Vec<u8>> {
 impl Device for KernelDevice {
     fn name(&self) -> String {
         "copies in the kernel, in front of udp without sockets".into()
+    }
+
+    fn plane(&self) -> Plane {
+        Plane::Kernel
     }
 
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
+use conformance::coverage::Coverage;
 use conformance::device::ModelDevice;
 use conformance::differential::Difference;
 use conformance::invariants::Invariants;
@@ -169,10 +170,12 @@ fn compare(steps: &[Step], cable: &Cable, promises: Option<Invariants>) -> Resul
     let mut model = Subject::new(Box::new(ModelDevice::new(start)), start);
     let mut kernel = Subject::new(cable.device(false, start), start);
     let mut promises = promises;
+    let mut coverage = Coverage::new(kernel.device.plane());
     let is_selected = |event: &&Event| matches!(event, Event::Selected { .. });
     let selected = |seen: &Observation| seen.events.iter().filter(is_selected).cloned().collect::<Vec<_>>();
     for (at, step) in steps.iter().enumerate() {
         let (expected, got) = (model.step(step), kernel.step(step));
+        coverage.note(step, &got.written);
         let what = if media(&expected) != media(&got) {
             Err(format!(
                 "receivers got {:#?}\nand not {:#?}",
@@ -192,6 +195,7 @@ fn compare(steps: &[Step], cable: &Cable, promises: Option<Invariants>) -> Resul
         };
         what.map_err(|what| Difference { step: at, what })?;
     }
+    coverage.finish();
     Ok(())
 }
 

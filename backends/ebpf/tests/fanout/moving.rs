@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use conformance::coverage::Coverage;
 use conformance::device::ModelDevice;
 use conformance::random::{Network, Options, Srtp, history, of_formats, plain};
 use conformance::text::print_history;
@@ -171,12 +172,14 @@ fn move_at_random(cable: NewCable) {
             let start = Instant::now();
             let mut model = Subject::new(Box::new(ModelDevice::new(start)), start);
             let mut kernel = Subject::new(cable.device(false, start), start);
+            let mut coverage = Coverage::new(kernel.device.plane());
             let (steps, mut replicas, mut done) = (steps(seed), Replicas::default(), Vec::new());
             for (at, step) in steps.iter().enumerate() {
                 let mut now = vec![replicas.follow(step)];
                 now.extend(replicas.move_some(&steps[at + 1..], &mut dice));
                 for step in now {
                     let (expected, seen) = (model.step(&step), kernel.step(&step));
+                    coverage.note(&step, &seen.written);
                     done.push(step);
                     replicas.heed(&expected);
                     if media(&expected) != media(&seen) {
@@ -191,6 +194,7 @@ fn move_at_random(cable: NewCable) {
             }
             let expected = replicas.statistics(&mut model);
             assert_eq!(replicas.statistics(&mut kernel), expected, "seed {seed}");
+            coverage.finish();
         }
         println!(
             "{} replicas came from the base, {} packets in the kernel, {} copies",

@@ -6,6 +6,7 @@ use backend_udp::InlinePlane;
 use dataplane::{Clock, Counters, DataPlane, Event, Inject, Path, Update, WriteError};
 
 use super::{Datagram, Device, STARTED_AT};
+use crate::coverage::Plane;
 
 /// [`InlinePlane`] as a device. Datagrams arrive at the shards in turn, so with several of them
 /// most must be handed over.
@@ -33,6 +34,10 @@ impl InlineDevice {
 impl Device for InlineDevice {
     fn name(&self) -> String {
         format!("udp without sockets, {} shards", self.shards)
+    }
+
+    fn plane(&self) -> Plane {
+        Plane::Userspace
     }
 
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {

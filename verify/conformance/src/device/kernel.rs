@@ -14,6 +14,7 @@ use veth::{Pair, Side};
 use super::free::once_free;
 use super::relay_paths::{LastPackets, RelayPaths};
 use super::{Datagram, Device, Family, ModelDevice};
+use crate::coverage::Plane;
 
 /// The longest frame the kernel runs a program on, less its headers; longer ones would be in
 /// fragments anyway.
@@ -129,6 +130,10 @@ impl Device for KernelDevice {
             "relays in the kernel, over IPv{}",
             if self.paths.is_v6() { 6 } else { 4 }
         )
+    }
+
+    fn plane(&self) -> Plane {
+        Plane::Kernel
     }
 
     fn write(&mut self, now: Instant, mut update: Update) -> Result<(), WriteError> {

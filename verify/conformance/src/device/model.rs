@@ -12,6 +12,7 @@ use dataplane::{
 use wire::{PacketKind, RtpPacket};
 
 use super::{Datagram, Device, STARTED_AT};
+use crate::coverage::Plane;
 use crate::leg_table::LegTable;
 
 /// [`Model`] as a device: decrypts arriving packets, sends unencrypted ones, and reports sizes as
@@ -154,6 +155,10 @@ fn counter_of(error: OpenError) -> Counter {
 impl Device for ModelDevice {
     fn name(&self) -> String {
         "model".into()
+    }
+
+    fn plane(&self) -> Plane {
+        Plane::Model
     }
 
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {

@@ -9,6 +9,7 @@ use dataplane::{Counter, Counters, Event, Inject, Update, WriteError};
 use super::relay_paths::{LastPackets, RelayPaths};
 use super::switch::{Ports, SwitchDevice};
 use super::{Datagram, Device, Family};
+use crate::coverage::Plane;
 
 /// The networks of relays and of parties in IPv6: the switch has routes to them.
 const NETWORKS: [[u16; 6]; 2] = [[0x2001, 0xdb8, 0, 0, 0, 0], [0x2001, 0xdb8, 2, 0, 0, 0]];
@@ -52,6 +53,10 @@ impl<S: Ports> Device for RelaySwitch<S> {
             self.device.name(),
             if self.paths.is_v6() { 6 } else { 4 }
         )
+    }
+
+    fn plane(&self) -> Plane {
+        Plane::Switch
     }
 
     fn write(&mut self, now: Instant, mut update: Update) -> Result<(), WriteError> {

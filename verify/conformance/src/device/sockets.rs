@@ -2,26 +2,26 @@
 
 mod addresses;
 mod judged;
+mod peer;
 mod running;
+mod start;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use backend_afxdp::{AfxdpConfig, AfxdpError, AfxdpPlane, Statistics};
-use backend_ebpf::{EbpfError, RelayConfig, RelayOffload};
-use backend_udp::{UdpConfig, UdpPlane};
-use dataplane::{Clock, Counter, Counters, DataPlane, Event, Inject, Path, Update, WriteError};
-use layered::RelayLayer;
+use dataplane::{Counter, Counters, Event, Inject, Path, Relay, Update, WriteError};
 use veth::Pair;
+use wire::PacketKind;
 
 use judged::{resends, verdicts};
+use peer::Peer;
 use running::Running;
 
-use super::free::once_free;
-use super::{Datagram, Device, STARTED_AT};
+use super::{Datagram, Device};
+use crate::coverage::Plane;
+use crate::step::relay_of;
 
 /// How long to wait for an expected packet.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -56,9 +56,10 @@ enum Ground {
     Cable(Arc<Pair>),
 }
 
-/// [`UdpPlane`] or [`AfxdpPlane`] as a device. Every peer is a socket of its own.
+/// A back end with threads as a device. Every peer is a socket of its own.
 pub struct SocketDevice {
     name: &'static str,
+    is: Plane,
     plane: Box<dyn Running>,
     ground: Ground,
     family: Family,
@@ -66,6 +67,11 @@ pub struct SocketDevice {
     peers: BTreeMap<SocketAddr, Peer>,
     /// The real addresses of relays.
     relays: BTreeMap<SocketAddr, SocketAddr>,
+    /// The octets of services of each relay, by the harness's name of it: that of RTP and others,
+    /// and that of RTCP.
+    services: BTreeMap<SocketAddr, [u8; 2]>,
+    /// The octet of what a relay sends now, if it is known.
+    due_tos: Option<u8>,
     sent: Vec<Datagram>,
     events: VecDeque<Event>,
     /// Counts of datagrams that peers sent and got, and of events.
@@ -73,12 +79,6 @@ pub struct SocketDevice {
     /// Datagrams that the agent addressed itself, which no counter counts.
     injected: u64,
     was_late: bool,
-}
-
-struct Peer {
-    socket: UdpSocket,
-    /// The harness's name of the device's address for this peer, but for relays.
-    device: SocketAddr,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,108 +91,24 @@ struct Seen {
 }
 
 impl SocketDevice {
-    /// [`UdpPlane`] with `workers` threads, on the loopback interface.
-    ///
-    /// Errors: the operating system's.
-    pub fn start(family: Family, workers: usize, origin: Instant) -> io::Result<Self> {
-        let address: IpAddr = match family {
-            Family::V4 => Ipv4Addr::LOCALHOST.into(),
-            Family::V6 => Ipv6Addr::LOCALHOST.into(),
-            Family::Both => Ipv6Addr::UNSPECIFIED.into(),
-        };
-        let plane = UdpPlane::start(config(address, workers), clock_from(origin), Arc::new(|| {}))?;
-        Ok(Self::new("udp over sockets", Box::new(plane), Ground::Loopback, family))
-    }
-
-    /// [`AfxdpPlane`] with `workers` threads, at the near end of a cable; and counts of packets on
-    /// its rings.
-    ///
-    /// Errors: the back end's.
-    pub fn start_on_rings(
-        pair: Arc<Pair>,
-        family: Family,
-        workers: usize,
-        origin: Instant,
-    ) -> Result<(Self, Statistics), AfxdpError> {
-        let address: IpAddr = match family {
-            Family::V4 => Ipv4Addr::UNSPECIFIED.into(),
-            Family::V6 => pair.near.v6.into(),
-            Family::Both => Ipv6Addr::UNSPECIFIED.into(),
-        };
-        let config = AfxdpConfig {
-            udp: config(address, workers),
-            interfaces: vec![pair.near.interface.to_owned()],
-        };
-        let clock = clock_from(origin);
-        let start = || AfxdpPlane::start(config.clone(), clock, Arc::new(|| {}));
-        let is_taken = |error: &AfxdpError| matches!(error, AfxdpError::Taken(_));
-        let plane = pair.near.run(|| once_free(is_taken, start))?;
-        let statistics = plane.statistics();
-        let device = Self::new("afxdp", Box::new(plane), Ground::Cable(pair), family);
-        Ok((device, statistics))
-    }
-
-    /// [`UdpPlane`] with `workers` threads behind relays in the kernel, at the near end of a cable;
-    /// and the program's counts.
-    ///
-    /// Panics if it fails: a process that may make a cable may make this too.
-    pub fn start_behind_kernel(
-        pair: Arc<Pair>,
-        family: Family,
-        workers: usize,
-        origin: Instant,
-    ) -> (Self, backend_ebpf::Statistics) {
-        let address = match family {
-            Family::V4 => IpAddr::from(pair.near.v4),
-            Family::V6 => pair.near.v6.into(),
-            Family::Both => Ipv6Addr::UNSPECIFIED.into(),
-        };
-        let offload = RelayConfig {
-            interfaces: vec![pair.near.interface.to_owned()],
-            ..RelayConfig::default()
-        };
-        let plane = pair.near.run(|| {
-            let base = UdpPlane::start(config(address, workers), clock_from(origin), Arc::new(|| {}));
-            let is_taken = |error: &EbpfError| matches!(error, EbpfError::Taken(_));
-            let offload = once_free(is_taken, || RelayOffload::start(&offload, clock()));
-            RelayLayer::new(
-                base.expect("there are ports"),
-                vec![offload.expect("the program can be had here")],
-            )
-        });
-        let statistics = plane.offloads()[0].statistics();
-        let device = Self::new("udp behind the kernel", Box::new(plane), Ground::Cable(pair), family);
-        (device, statistics)
-    }
-
-    fn new(name: &'static str, plane: Box<dyn Running>, ground: Ground, family: Family) -> Self {
-        SocketDevice {
-            name,
-            plane,
-            ground,
-            family,
-            peers: BTreeMap::new(),
-            relays: BTreeMap::new(),
-            sent: Vec::new(),
-            events: VecDeque::new(),
-            seen: Seen::default(),
-            injected: 0,
-            was_late: false,
-        }
-    }
-
     fn collect(&mut self) {
-        let mut buffer = [0; 4_096];
         for (remote, peer) in &self.peers {
-            while let Ok((len, from)) = peer.socket.recv_from(&mut buffer) {
+            while let Some(received) = peer.receive() {
                 self.seen.got += 1;
+                let relay = self.relay_at(received.from);
+                if let Some(due) = self.due_tos {
+                    assert_eq!(
+                        received.tos, due,
+                        "the octet of services of what is sent from {relay:?}"
+                    );
+                }
                 let path = Path {
-                    local: self.relay_at(from).unwrap_or(peer.device),
+                    local: relay.unwrap_or(peer.device),
                     remote: *remote,
                 };
                 self.sent.push(Datagram {
                     path,
-                    bytes: buffer[..len].to_vec(),
+                    bytes: received.bytes,
                 });
             }
         }
@@ -249,6 +165,15 @@ impl SocketDevice {
         counters[Counter::Received] >= self.seen.sent && self.seen.got >= out && self.seen.punts >= punted
     }
 
+    /// The octet of services with which a relay sends a datagram, if it sends it.
+    fn due(&self, datagram: &Datagram) -> Option<u8> {
+        let [rtp, rtcp] = self.services.get(&datagram.path.local)?;
+        match wire::classify(&datagram.bytes) {
+            PacketKind::Rtcp => Some(*rtcp),
+            _ => Some(*rtp),
+        }
+    }
+
     /// Entries travel to the workers in their own time.
     fn let_entries_arrive(&self) {
         let started = clock();
@@ -258,21 +183,9 @@ impl SocketDevice {
     }
 }
 
-fn config(address: IpAddr, workers: usize) -> UdpConfig {
-    UdpConfig {
-        addresses: vec![SocketAddr::new(address, 0)],
-        workers,
-        receive_buffer: 1 << 20,
-        send_buffer: 1 << 20,
-        ..UdpConfig::default()
-    }
-}
-
-fn clock_from(origin: Instant) -> Clock {
-    Clock {
-        origin,
-        ntp: STARTED_AT,
-    }
+/// The octets of services of a relay's two hops; the system's is zero.
+fn octets(relay: &Relay) -> [u8; 2] {
+    [&relay.rtp, &relay.rtcp].map(|hop| hop.as_ref().and_then(|hop| hop.tos).unwrap_or(0))
 }
 
 #[allow(clippy::disallowed_methods, reason = "threads and sockets live in real time")]
@@ -285,22 +198,32 @@ impl Device for SocketDevice {
         format!("{}, {:?}", self.name, self.family)
     }
 
+    fn plane(&self) -> Plane {
+        self.is
+    }
+
     fn write(&mut self, now: Instant, mut update: Update) -> Result<(), WriteError> {
+        let mut services = None;
         match &mut update {
             Update::SetLeg(_, leg) => {
                 let paths = leg.paths.iter().map(|path| self.real(*path));
                 leg.paths = paths.collect();
             }
-            Update::SetRelay(at, relay) => *at = self.real_entry(*at, relay),
+            Update::SetRelay(at, relay) => {
+                services = Some((*at, octets(relay)));
+                *at = self.real_entry(*at, relay);
+            }
             Update::RemoveRelay(at) => *at = self.real_relay(*at),
             _ => {}
         }
         let plane = &mut self.plane;
-        match (&self.ground, &update) {
+        let written = match (&self.ground, &update) {
             // A relay's port is opened where it is written.
             (Ground::Cable(pair), Update::SetRelay(..)) => pair.near.run(|| plane.write(now, update)),
             _ => plane.write(now, update),
-        }
+        };
+        self.services.extend(services.filter(|_| written.is_ok()));
+        written
     }
 
     fn inject(&mut self, now: Instant, what: Inject<'_>) {
@@ -356,6 +279,11 @@ impl Device for SocketDevice {
     fn burst(&mut self, _now: Instant, datagrams: &[Datagram]) {
         self.let_entries_arrive();
         let before = verdicts(&self.plane.counters());
+        // Of several datagrams nobody knows which is sent when.
+        self.due_tos = match datagrams {
+            [one] if relay_of(one.path.local).is_some() => self.due(one),
+            _ => None,
+        };
         for Datagram { path, bytes } in datagrams {
             let real = self.real(*path);
             self.peers[&path.remote]
@@ -367,6 +295,7 @@ impl Device for SocketDevice {
         let quiet = if datagrams.len() > 1 { QUIET_AFTER_BURST } else { QUIET };
         let judged = before + datagrams.len() as u64;
         self.settle(quiet, |counters, _| verdicts(counters) >= judged);
+        self.due_tos = None;
     }
 
     fn sent(&mut self) -> Vec<Datagram> {

@@ -18,6 +18,7 @@ use veth::frame::Frame;
 
 use super::moves::{Handover, Log, Watched};
 use super::{Datagram, Device, STARTED_AT};
+use crate::coverage;
 
 /// The port of the host.
 const HOST: u16 = 1;
@@ -278,6 +279,10 @@ impl<S: Ports> SwitchDevice<S> {
 impl<S: Ports> Device for SwitchDevice<S> {
     fn name(&self) -> String {
         format!("{}, in front of udp without sockets", self.switch.name())
+    }
+
+    fn plane(&self) -> coverage::Plane {
+        coverage::Plane::Switch
     }
 
     fn write(&mut self, now: Instant, update: Update) -> Result<(), WriteError> {

@@ -24,7 +24,8 @@ pub fn print_history(title: &str, steps: &[Step]) -> String {
     text
 }
 
-fn print_step(step: &Step, names: &Names) -> String {
+/// A step as a line.
+pub(crate) fn print_step(step: &Step, names: &Names) -> String {
     match step {
         Step::Wait(time) => format!("wait {}us", time.as_micros()),
         Step::Write(update) => print_update(update, names),

@@ -1,6 +1,6 @@
 //! The harness's names of addresses, and the real ones.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use dataplane::{Accept, Path, Relay};
 use ports::free_port;
@@ -28,14 +28,11 @@ impl SocketDevice {
         let (device, peer) = self.ends(path);
         let ground = &self.ground;
         let known = self.peers.entry(path.remote).or_insert_with(|| {
-            let bind = || UdpSocket::bind(SocketAddr::new(peer, 0)).expect("there are ports");
-            let socket = match ground {
+            let bind = || Peer::bind(SocketAddr::new(peer, 0), path.local).expect("there are ports");
+            match ground {
                 Ground::Loopback => bind(),
                 Ground::Cable(pair) => pair.far.run(bind),
-            };
-            socket.set_nonblocking(true).expect("a socket can");
-            let device = path.local;
-            Peer { socket, device }
+            }
         });
         let remote = known.socket.local_addr().expect("it is bound");
         let local = match relay_of(path.local) {
