@@ -131,34 +131,61 @@ spatial: number | null,
 /** The highest temporal layer. */
 temporal: number | null, };
 
-/** One observation, with its time and its subject. */
+/** The observations of one participant, the oldest first. */
+export type Timeline = {
+/** The name of the room. */
+room: string,
+/** The identity of the participant. */
+participant: string,
+/** Whether the participant has left. */
+has_left: boolean,
+/** How many observations were overwritten by newer ones, since the timeline began. */
+overwritten: number,
+/** The observations. */
+entries: Array<TimelineEntry>, };
+
+/** One observation with its time. */
 export type TimelineEntry = {
 /** When. Shape: milliseconds since the Unix epoch. */
 at_ms: number,
-/** The name of the room. */
-room: string,
-/** The identity of the participant, where it is about one. */
-participant: string | null,
-/** The id of the track, where it is about one. */
-track: string | null, } & ({ "observation": "join" } | { "observation": "leave",
-/** Why, in the controller's word. */
-reason: string, } | { "observation": "publish",
-/** Audio or video. */
-kind: MediaKind,
-/** `camera`, `microphone`, `screen_share` or `screen_share_audio`. */
-source: string, } | { "observation": "unpublish" } | { "observation": "mute",
+/** The track that it is about; `null` for one about the participant itself. */
+track: TimelineTrack | null, } & ({ "observation": "join" } | { "observation": "leave",
+/** Why. */
+reason: LeaveReason, } | { "observation": "reconnect" } | { "observation": "detach" } | { "observation": "permission",
+/** Publish tracks. */
+publish: boolean,
+/** Subscribe to tracks. */
+subscribe: boolean,
+/** Send data. */
+data: boolean, } | { "observation": "publish" } | { "observation": "unpublish" } | { "observation": "mute",
 /** Whether it is muted now. */
-muted: boolean, } | { "observation": "subscribe" } | { "observation": "unsubscribe" } | { "observation": "pause",
+muted: boolean, } | { "observation": "arrival",
+/** Bit `i` is set while encoding `i` arrives, in rising quality from 0. */
+encodings: number, } | { "observation": "subscribe" } | { "observation": "unsubscribe" } | { "observation": "pause",
 /** Whether nothing of it is sent now. */
 paused: boolean, } | { "observation": "layer_switch",
 /** The layer before; `null` for the first. */
 from: Target | null,
 /** The layer now. */
-to: Target, } | { "observation": "estimate",
+to: Target,
+/** Why. */
+cause: SwitchCause, } | { "observation": "estimate",
 /** The estimated capacity. */
 target_bps: number,
-/** The reason that it is not higher. */
-limit: Limit, } | { "observation": "probe",
+/** The rate of everything granted. */
+allocated_bps: number,
+/** The rate of everything wanted. */
+wanted_bps: number,
+/** The reason that the estimate is not higher. */
+limit: Limit,
+/** The use of the path, as seen from delay. */
+usage: Usage,
+/** The part of the packets that is lost, in thousandths. */
+loss_permille: number,
+/** To the receiver and back, where it is measured. */
+round_trip_ms: number | null,
+/** The delay in the queue of the path. */
+queue_ms: number, } | { "observation": "probe",
 /** The rate of the burst. */
 rate_bps: number,
 /** The least number of its bytes. */
@@ -168,41 +195,72 @@ direction: Direction,
 /** The packets that were expected. */
 expected: number,
 /** Those of them that did not arrive, before repair. */
-lost: number, } | { "observation": "transport",
+lost: number, } | { "observation": "key_frame_request" } | { "observation": "key_frame_query",
+/** How often it has asked without a use for a receiver, this time included. */
+attempt: number, } | { "observation": "transport",
+/** The transport that media arrives on from the participant, or that it is sent on. */
+direction: Direction,
 /** The state now. */
-state: TransportState, } | { "observation": "restart" } | { "observation": "refusal",
-/** Which limit, in a sentence. */
-why: string, });
+state: TransportState, } | { "observation": "path",
+/** As the server sees it. */
+remote: string,
+/** UDP, or TCP. */
+protocol: PathProtocol, } | { "observation": "restart" } | { "observation": "move" } | { "observation": "refusal" });
 
-/** The room of an observation, and the participant and track in it. */
-export type Subject = {
-/** The name of the room. */
-room: string,
-/** The identity of the participant, where it is about one. */
-participant: string | null,
-/** The id of the track, where it is about one. */
-track: string | null, };
+/** The track of an observation. */
+export type TimelineTrack = {
+/** The id of the track. */
+id: string,
+/** The identity of its publisher. In a request for a key frame of the participant's own track:
+    of the receiver. */
+peer: string,
+/** Audio or video. */
+kind: MediaKind,
+/** The source, as the publisher says. */
+source: TrackSource, };
 
-/** One thing that happened. Rates are in bits per second of UDP payload. */
+/** The source of a track, as its publisher says. */
+export type TrackSource = "unknown" | "camera" | "microphone" | "screen_share" | "screen_share_audio";
+
+/** One thing that happened to a participant. Rates are in bits per second of UDP payload, and
+    [`u32::MAX`] stands for higher ones. */
 export type Observation = { "observation": "join" } | { "observation": "leave",
-/** Why, in the controller's word. */
-reason: string, } | { "observation": "publish",
-/** Audio or video. */
-kind: MediaKind,
-/** `camera`, `microphone`, `screen_share` or `screen_share_audio`. */
-source: string, } | { "observation": "unpublish" } | { "observation": "mute",
+/** Why. */
+reason: LeaveReason, } | { "observation": "reconnect" } | { "observation": "detach" } | { "observation": "permission",
+/** Publish tracks. */
+publish: boolean,
+/** Subscribe to tracks. */
+subscribe: boolean,
+/** Send data. */
+data: boolean, } | { "observation": "publish" } | { "observation": "unpublish" } | { "observation": "mute",
 /** Whether it is muted now. */
-muted: boolean, } | { "observation": "subscribe" } | { "observation": "unsubscribe" } | { "observation": "pause",
+muted: boolean, } | { "observation": "arrival",
+/** Bit `i` is set while encoding `i` arrives, in rising quality from 0. */
+encodings: number, } | { "observation": "subscribe" } | { "observation": "unsubscribe" } | { "observation": "pause",
 /** Whether nothing of it is sent now. */
 paused: boolean, } | { "observation": "layer_switch",
 /** The layer before; `null` for the first. */
 from: Target | null,
 /** The layer now. */
-to: Target, } | { "observation": "estimate",
+to: Target,
+/** Why. */
+cause: SwitchCause, } | { "observation": "estimate",
 /** The estimated capacity. */
 target_bps: number,
-/** The reason that it is not higher. */
-limit: Limit, } | { "observation": "probe",
+/** The rate of everything granted. */
+allocated_bps: number,
+/** The rate of everything wanted. */
+wanted_bps: number,
+/** The reason that the estimate is not higher. */
+limit: Limit,
+/** The use of the path, as seen from delay. */
+usage: Usage,
+/** The part of the packets that is lost, in thousandths. */
+loss_permille: number,
+/** To the receiver and back, where it is measured. */
+round_trip_ms: number | null,
+/** The delay in the queue of the path. */
+queue_ms: number, } | { "observation": "probe",
 /** The rate of the burst. */
 rate_bps: number,
 /** The least number of its bytes. */
@@ -212,16 +270,29 @@ direction: Direction,
 /** The packets that were expected. */
 expected: number,
 /** Those of them that did not arrive, before repair. */
-lost: number, } | { "observation": "transport",
+lost: number, } | { "observation": "key_frame_request" } | { "observation": "key_frame_query",
+/** How often it has asked without a use for a receiver, this time included. */
+attempt: number, } | { "observation": "transport",
+/** The transport that media arrives on from the participant, or that it is sent on. */
+direction: Direction,
 /** The state now. */
-state: TransportState, } | { "observation": "restart" } | { "observation": "refusal",
-/** Which limit, in a sentence. */
-why: string, };
+state: TransportState, } | { "observation": "path",
+/** As the server sees it. */
+remote: string,
+/** UDP, or TCP. */
+protocol: PathProtocol, } | { "observation": "restart" } | { "observation": "move" } | { "observation": "refusal" };
+
+/** Why a participant left. */
+export type LeaveReason = "client_initiated" | "duplicate_identity" | "server_shutdown" | "participant_removed" | "room_deleted" | "state_mismatch" | "join_failure" | "migration" | "signal_close" | "connection_timeout" | "media_failure";
+
+/** Why a receiver is sent another layer. */
+export type SwitchCause = "start" | "downlink" | "request" | "publisher";
 
 /** A way between the server and a participant. */
 export type Direction = "uplink" | "downlink";
 
+/** The protocol of an ICE pair. */
+export type PathProtocol = "udp" | "tcp";
+
 /** The state of a transport. */
-export type TransportState = { "is": "connected" } | { "is": "disconnected" } | { "is": "closed",
-/** Why, in one word. */
-reason: string, };
+export type TransportState = "connected" | "disconnected" | "never_connected" | "consent_expired" | "handshake" | "fingerprint" | "peer";

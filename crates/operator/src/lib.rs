@@ -16,6 +16,6 @@ pub mod receivers;
 mod typescript;
 
 pub use cluster::Cluster;
-pub use observation::{Observation, Subject, TimelineEntry};
+pub use observation::{Observation, ParticipantObservation, Timeline, TimelineEntry, TimelineTrack};
 pub use places::{Place, Places};
 pub use receivers::{Receiver, Receivers};

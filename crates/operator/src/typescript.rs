@@ -4,7 +4,10 @@ use std::path::Path;
 
 use ts_rs::{Config, TS};
 
-use crate::observation::{Direction, Observation, Subject, TimelineEntry, TransportState};
+use crate::observation::{
+    Direction, LeaveReason, Observation, PathProtocol, SwitchCause, Timeline, TimelineEntry, TimelineTrack,
+    TrackSource, TransportState,
+};
 use crate::receivers::{
     Downlink, Layer, Limit, MediaKind, Receiver, Receivers, Settings, Subscription, SubscriptionState, Target, Usage,
 };
@@ -42,10 +45,15 @@ fn generate() -> String {
         Settings,
         Target,
         Layer,
+        Timeline,
         TimelineEntry,
-        Subject,
+        TimelineTrack,
+        TrackSource,
         Observation,
+        LeaveReason,
+        SwitchCause,
         Direction,
+        PathProtocol,
         TransportState,
     ];
     // The library leaves a space before each comment of a field, and has three lines for one.

@@ -1,0 +1,5 @@
+//! Rings and the recorder, for all observations.
+
+mod observations;
+mod recorder;
+mod ring;
