@@ -136,8 +136,8 @@ impl Invariants {
         self.legs.apply(update);
         match update {
             Update::SetLeg(..) | Update::SetPace(..) | Update::SetCopied(..) => {}
-            Update::SetFeedback(from, _, Some(to)) => drop(self.feedback.insert(*from, *to)),
-            Update::SetFeedback(from, _, None) => drop(self.feedback.remove(from)),
+            Update::SetFeedback(from, Some(to)) => drop(self.feedback.insert(*from, *to)),
+            Update::SetFeedback(from, None) => drop(self.feedback.remove(from)),
             Update::RemoveLeg(leg) => self.leg_removed(*leg),
             Update::SetStream(key, stream) => self.sources.set(*key, stream),
             Update::RemoveStream(key) => {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use dataplane::{FeedbackClass, Leg, LegId, Protection, Update};
+use dataplane::{Leg, LegId, Protection, Update};
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, IteratorRandom};
 use rand::{Rng, SeedableRng};
@@ -65,7 +65,7 @@ fn entry(rng: &mut StdRng, legs: &LegTable) -> Option<Step> {
         true => None,
         false => Some(others.map(|(id, _)| id).choose(rng)?),
     };
-    Some(Step::Write(Update::SetFeedback(from, FeedbackClass::Estimates, to)))
+    Some(Step::Write(Update::SetFeedback(from, to)))
 }
 
 /// RTCP of a receiver.

@@ -34,11 +34,6 @@ const OTHERWISE: &[Otherwise] = &[
         instead: Instead::Fails("refused as Unsupported"),
     },
     Otherwise {
-        file: "sender-reports-of-another-source.vector",
-        why: JUMP,
-        instead: Instead::Fails("seq is 613, not 101"),
-    },
-    Otherwise {
         file: "duplicate.vector",
         why: BEFORE,
         instead: Instead::Words(&[("forwarded 1, duplicate 1", "forwarded 1, duplicate 1, before_switch 1")]),
