@@ -63,7 +63,6 @@ fn main() -> ExitCode {
 /// Measures, and writes the files.
 fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let path = &arguments.file;
-    let start = Instant::now();
     let (scene, place) = match Scene::cable(1) {
         Ok(scene) => (scene, "a cable whose far end drops everything"),
         Err(reason) => {
@@ -80,6 +79,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         say("other programs keep this machine busy: these are its costs while they do\n")?;
     }
     let contention = contention(arguments.curve.as_deref())?;
+    let start = Instant::now();
     let mut encrypted = None;
     for (way, suffix, name) in PLANES {
         if way != Way::Sockets && matches!(scene, Scene::Loopback) {
@@ -127,7 +127,7 @@ fn contention(path: Option<&Path>) -> Result<Option<u64>, Box<dyn Error>> {
             return Ok(None);
         }
     };
-    for (workers, slowdown) in curve.slowdowns() {
+    for (workers, slowdown) in curve.slowdowns().into_iter().filter(|(workers, _)| *workers > 1) {
         say(&format!(
             "{workers} busy cores: a copy takes {slowdown:.3} times that on one\n"
         ))?;

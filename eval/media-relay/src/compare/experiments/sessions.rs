@@ -105,7 +105,7 @@ const SATURATED: f64 = 0.1;
 
 /// The most calls that each relay carries on its processor before it loses packets.
 fn saturation(all: &[Measured]) -> String {
-    let mut text = String::from("\n");
+    let mut text = format!("\nThe most calls on one processor with less than {SATURATED} % of packets lost:\n\n");
     for relay in names(all).into_iter().filter(|&relay| relay != DIRECT) {
         let its = all.iter().filter(|measured| measured.relay == relay);
         let mut steps: Vec<(u32, Option<f64>)> = its
