@@ -72,10 +72,10 @@ class Program:
     def run(self, arguments, limit):
         """Runs tests until one fails. The name of that one or None, what they write, and the processor time."""
         environment = ENVIRONMENT | {"CARGO_MANIFEST_DIR": str(self.folder)}
-        before, is_late = resource.getrusage(resource.RUSAGE_CHILDREN), False
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         lines, failed, until = [], None, time.monotonic() + TEST_MAX_S
         with start([self.path, *arguments], self.folder, environment, limit) as process:
-            previous = signal.signal(signal.SIGALRM, lambda *_: end(process))
+            previous = signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
             signal.alarm(TEST_MAX_S)
             try:
                 for line in process.stdout:
@@ -84,19 +84,19 @@ class Program:
                     if found:
                         failed = found.group(1)
                         break
+                else:
+                    process.wait()
             finally:
+                end(process)
                 signal.alarm(0)
                 signal.signal(signal.SIGALRM, previous)
-                is_late = time.monotonic() >= until
-                if failed or is_late:
-                    end(process)
-                code = process.wait()
+        is_late, code = time.monotonic() >= until, process.returncode
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         output = "".join(lines)
         if not failed and code != 0:
             # Killed by a limit or by its own fault: the test that was running is not known.
-            failed = "in time" if is_late or -code in (signal.SIGXCPU, signal.SIGKILL) else "a whole run"
+            failed = "not in time" if is_late or -code in (signal.SIGXCPU, signal.SIGKILL) else "the program ended"
         return failed, output, took
 
 
