@@ -35,11 +35,11 @@ def table(rows):
     return "\n".join([f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|", *map(str, rows)])
 
 
-def summary(rows):
-    """How many places have each result."""
+def summary(rows, all_places):
+    """How many of all places were judged, and how many have each result."""
     count = lambda result: sum(row.result == result for row in rows)
     results = [f"{count(it)} {it}" for it in (NOTICED, SURVIVED, SKIPPED, BROKEN) if count(it) or it in (NOTICED, SURVIVED)]
-    return f"{len(rows)} places: {', '.join(results)}."
+    return f"{len(rows)} of {all_places} places were judged: {', '.join(results)}."
 
 
 def revision():
@@ -64,4 +64,4 @@ def write(page, places, new):
     rows, before = read(page)
     rows |= {row.name: row for row in new}
     listed = [rows[place.name] for place in places if place.name in rows]
-    page.write_text(f"{before}{HEADING}\n\n{summary(listed)}\n\n{table(listed)}\n")
+    page.write_text(f"{before}{HEADING}\n\n{summary(listed, len(places))}\n\n{table(listed)}\n")
