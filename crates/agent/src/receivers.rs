@@ -106,3 +106,25 @@ pub struct LayerRate {
     /// Frames per second with it; 0 when unknown.
     pub fps: u16,
 }
+
+/// The reason that an estimate is not higher, in the operator's view.
+pub fn limit(limit: Limit) -> operator::receivers::Limit {
+    use operator::receivers::Limit as View;
+    match limit {
+        Limit::Start => View::Start,
+        Limit::Delay => View::Delay,
+        Limit::Loss => View::Loss,
+        Limit::Remb => View::Remb,
+        Limit::FeedbackTimeout => View::Silence,
+    }
+}
+
+/// The use of a path, in the operator's view.
+pub fn usage(usage: Usage) -> operator::receivers::Usage {
+    use operator::receivers::Usage as View;
+    match usage {
+        Usage::Normal => View::Normal,
+        Usage::Over => View::Over,
+        Usage::Under => View::Under,
+    }
+}

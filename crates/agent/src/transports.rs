@@ -3,6 +3,7 @@
 mod checks;
 pub(crate) mod direct;
 mod media_parameters;
+mod path_reports;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
@@ -65,6 +66,8 @@ struct Entry {
     ufrags: Vec<String>,
     paths: Vec<Path>,
     checks: Vec<CheckId>,
+    /// The nominated pair that was reported last.
+    reported: Option<Path>,
 }
 
 impl Transports {
@@ -139,6 +142,7 @@ impl Transports {
                     ufrags: Vec::new(),
                     paths: Vec::new(),
                     checks: Vec::new(),
+                    reported: None,
                 };
                 self.all.insert(transport, Box::new(entry));
                 changes.push(Change::Opened(transport));
@@ -318,6 +322,7 @@ impl Transports {
             ufrags,
             paths,
             checks,
+            reported,
         }) = self.all.get_mut(&id).map(Box::as_mut)
         else {
             return;
@@ -333,6 +338,7 @@ impl Transports {
             *paths = transport.ice.paths().collect();
             self.by_path.extend(paths.iter().map(|path| (*path, id)));
         }
+        path_reports::follow(cx, id, &transport.ice, reported);
         if !transport.ice.check_ids().eq(checks.iter().copied()) {
             remove_all(&mut self.by_check, checks);
             *checks = transport.ice.check_ids().collect();

@@ -1,7 +1,9 @@
 //! Enums that have the same variants on both sides.
 
+use operator::observation::{Direction, PathProtocol, SwitchCause};
+use operator::receivers::{Limit, Usage};
 use southbound::relay::Refusal;
-use southbound::{ChannelEnd, CloseReason, Direction, DtlsRole, HashFunction, TrackSource};
+use southbound::{ChannelEnd, CloseReason, DtlsRole, HashFunction, TrackSource};
 use wire::srtp::SrtpProfile;
 use wire::{Codec, ExtensionKind, MediaKind};
 
@@ -46,9 +48,13 @@ numbered! { Codec: Opus, Red, Pcmu, Pcma, Vp8, Vp9, H264, Av1, H265 }
 numbered! { Direction: Uplink, Downlink }
 numbered! { DtlsRole: Server, Client }
 numbered! { HashFunction: Sha1, Sha224, Sha256, Sha384, Sha512 }
+numbered! { Limit: Start, Delay, Loss, Remb, Silence }
 numbered! { MediaKind: Audio, Video }
+numbered! { PathProtocol: Udp, Tcp }
 numbered! { Refusal: Taken, Full, NoSrtp }
+numbered! { SwitchCause: Start, Downlink, Request, Publisher }
 numbered! { TrackSource: Camera, Screen }
+numbered! { Usage: Normal, Over, Under }
 numbered! {
     ExtensionKind: Mid, Rid, RepairedRid, AudioLevel, AbsSendTime, TransportSequence, AbsCaptureTime,
     DependencyDescriptor, PlayoutDelay, VideoOrientation, VideoContentType, VideoTiming, ColorSpace,

@@ -38,7 +38,7 @@ pub use messages::{
     Posted, SignedMessage,
 };
 pub use notice::{AudioActivity, ChannelEnd, CloseReason, Node, Notice, TransportQuality};
-pub use observation::{Direction, Observation, SentLayer};
+pub use observation::{DownlinkEstimate, Observation, SentLayer};
 pub use sync::{RoomContent, RoomMessage, RoomState, Versions};
 pub use transport::{Channel, DirectKeys, DtlsRole, OpenDirect, OpenTransport, RemoteTransport};
 pub use wire::sdp::{Fingerprint, HashFunction, IceCredentials};

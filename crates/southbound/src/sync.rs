@@ -35,6 +35,10 @@ impl Versions {
     /// connections when they move to another node.
     pub const MOVES: u32 = 4;
 
+    /// The first version with [`Observation::Estimate`](crate::Observation::Estimate) and the
+    /// observations after it.
+    pub const TIMELINES: u32 = 4;
+
     /// Those of this program.
     pub const OURS: Self = Versions { oldest: 1, newest: 4 };
 

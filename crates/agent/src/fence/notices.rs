@@ -104,7 +104,10 @@ impl Fence {
             term.belongings.note(&Command::Close { transport });
         }
         let owner = term.owner;
-        let is_connected = self.connected.contains_key(&owner);
+        let version = self.connected.get(&owner);
+        let is_known =
+            |version: u32| !matches!(&notice, Notice::Observation(observation) if version < observation.version());
+        let is_connected = version.is_some_and(|version| is_known(*version));
         let is_kept = match notice {
             Notice::MessageReceived { message, .. } if !term.has_ended => {
                 term.messages

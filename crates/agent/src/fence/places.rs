@@ -53,21 +53,26 @@ impl Places {
             | Notice::ChannelClosed { transport, .. }
             | Notice::Quality { transport, .. }
             | Notice::Refused { transport, .. }
-            | Notice::Observation(Observation::Probe { transport, .. } | Observation::Loss { transport, .. }) => {
-                self.transports.get(transport)
-            }
+            | Notice::Observation(
+                Observation::Probe { transport, .. }
+                | Observation::Loss { transport, .. }
+                | Observation::Estimate { transport, .. }
+                | Observation::Path { transport, .. },
+            ) => self.transports.get(transport),
             Notice::MessageReceived { transport, .. } => {
                 let departed = || self.departed.iter().rev().find(|(departed, _)| departed == transport);
                 self.transports
                     .get(transport)
                     .or_else(|| departed().map(|(_, room)| room))
             }
-            Notice::TrackStarted { track } | Notice::Encodings { track, .. } => self.tracks.get(track),
+            Notice::TrackStarted { track }
+            | Notice::Encodings { track, .. }
+            | Notice::Observation(Observation::KeyFrameQuery { track, .. }) => self.tracks.get(track),
             Notice::SubscriptionStarted { subscription }
             | Notice::Paused { subscription, .. }
-            | Notice::Observation(Observation::LayerSwitch { subscription, .. }) => {
-                self.subscriptions.get(subscription)
-            }
+            | Notice::Observation(
+                Observation::LayerSwitch { subscription, .. } | Observation::KeyFrameRequest { subscription },
+            ) => self.subscriptions.get(subscription),
             Notice::Node(_) | Notice::Audio(_) | Notice::Relay(_) | Notice::Reaches { .. } | Notice::Missed { .. } => {
                 None
             }

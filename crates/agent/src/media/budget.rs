@@ -2,6 +2,7 @@
 
 mod division;
 mod downlink_budget;
+mod estimate_reports;
 mod remb_in;
 mod screen_start;
 
@@ -10,13 +11,14 @@ use std::time::Instant;
 
 use allocation::{Key, LastN, VideoSlot};
 use dataplane::{Departure, Inject, LegId, Update};
-use southbound::{Observation, TransportId};
+use southbound::{Notice, Observation, TransportId};
 
 use crate::context::Context;
 use crate::counters::Counter;
 use crate::media::observer::Observer;
 use crate::timers::Timer;
 pub(in crate::media) use downlink_budget::{Budget, Path, Share};
+use estimate_reports::EstimateReports;
 
 /// The budgets of all receivers.
 #[derive(Default)]
@@ -36,6 +38,8 @@ struct Receiver {
     shown: Option<LastN>,
     /// Reports its probes.
     probes: Observer,
+    /// Reports its estimate to timelines.
+    estimates: EstimateReports,
 }
 
 /// Conclusions from the newest estimate of a downlink.
@@ -167,6 +171,17 @@ impl Budgets {
         Belief {
             is_exceeded: budget.is_exceeded(&estimate),
             has_drained: budget.has_drained(cx.now, &estimate),
+        }
+    }
+
+    /// Reports the estimate of a downlink, if it has changed.
+    pub(in crate::media) fn report_estimate(&mut self, cx: &mut Context<'_>, transport: TransportId) {
+        let Some(known) = self.0.get_mut(&transport) else {
+            return;
+        };
+        let Some(budget) = &known.budget else { return };
+        if let Some(estimate) = known.estimates.due(cx.now, budget) {
+            cx.notice(Notice::Observation(Observation::Estimate { transport, estimate }));
         }
     }
 

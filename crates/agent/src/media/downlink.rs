@@ -2,7 +2,8 @@
 //!
 //! `subscribe` adds and removes subscriptions, `replica` writes their table entries, `grant`
 //! applies the allocator's decisions, `rtx` answers NACKs, `losses` tells receivers their playout
-//! delay, `filling` sends packets before there is media, `reports` sends sender reports.
+//! delay, `filling` sends packets before there is media, `reports` sends sender reports,
+//! `layer_switches` tells timelines of switches and their causes.
 
 mod copies;
 mod deferred_rtx;
@@ -10,6 +11,7 @@ mod down_track;
 mod env;
 mod filling;
 mod grant;
+mod layer_switches;
 mod losses;
 mod observe;
 mod playout;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use southbound::{Direction, TransportQuality};
+use operator::observation::Direction;
+use southbound::TransportQuality;
 use wire::rtcp::ReportBlock;
 
 /// Rounds of reports for each notice.

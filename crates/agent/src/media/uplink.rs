@@ -113,6 +113,15 @@ impl Uplink {
         self.streams.get(&key).map(|stream| stream.encoding)
     }
 
+    /// Whether packets of a stream arrive.
+    pub(in crate::media) fn arrives(&self, key: StreamKey) -> bool {
+        self.streams.get(&key).is_some_and(|stream| {
+            let track = self.tracks.get(&stream.track);
+            let encoding = track.and_then(|track| track.encodings().get(stream.encoding));
+            encoding.is_some_and(|encoding| encoding.active.is_some())
+        })
+    }
+
     /// Which track a stream is of.
     pub(in crate::media) fn track_of(&self, key: StreamKey) -> Option<TrackId> {
         self.streams.get(&key).map(|stream| stream.track)

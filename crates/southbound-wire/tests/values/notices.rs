@@ -1,11 +1,13 @@
 //! Notices of every kind.
 
+use operator::observation::{Direction, PathProtocol, SwitchCause};
+use operator::receivers::{Limit, Usage};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use southbound::{
-    AudioActivity, Capabilities, ChannelEnd, CloseReason, Direction, FailedLink, Linked, Node, NodeId, Notice,
+    AudioActivity, Capabilities, ChannelEnd, CloseReason, DownlinkEstimate, FailedLink, Linked, Node, NodeId, Notice,
     Observation, RewritingModes, SentLayer, TransportQuality,
 };
 use wire::ExtensionForms;
@@ -63,10 +65,35 @@ fn missed() -> impl Strategy<Value = Notice> {
 }
 
 fn observation() -> impl Strategy<Value = Observation> {
-    let direction = select(&[Direction::Uplink, Direction::Downlink][..]);
+    prop_oneof![of_layers(), of_transports(), estimate()]
+}
+
+fn of_layers() -> impl Strategy<Value = Observation> {
+    let cause = option::of(select(
+        &[
+            SwitchCause::Start,
+            SwitchCause::Downlink,
+            SwitchCause::Request,
+            SwitchCause::Publisher,
+        ][..],
+    ));
+    let switch = (subscription_id(), option::of(sent_layer()), sent_layer(), cause);
     prop_oneof![
-        (subscription_id(), option::of(sent_layer()), sent_layer())
-            .prop_map(|(subscription, from, to)| Observation::LayerSwitch { subscription, from, to }),
+        switch.prop_map(|(subscription, from, to, cause)| Observation::LayerSwitch {
+            subscription,
+            from,
+            to,
+            cause
+        }),
+        subscription_id().prop_map(|subscription| Observation::KeyFrameRequest { subscription }),
+        (track(), any::<u32>()).prop_map(|(track, attempt)| Observation::KeyFrameQuery { track, attempt }),
+    ]
+}
+
+fn of_transports() -> impl Strategy<Value = Observation> {
+    let direction = select(&[Direction::Uplink, Direction::Downlink][..]);
+    let protocol = select(&[PathProtocol::Udp, PathProtocol::Tcp][..]);
+    prop_oneof![
         (transport(), any::<u64>(), any::<u32>()).prop_map(|(transport, rate, bytes)| Observation::Probe {
             transport,
             rate,
@@ -80,7 +107,41 @@ fn observation() -> impl Strategy<Value = Observation> {
                 lost,
             }
         }),
+        (transport(), parts::address(), protocol).prop_map(|(transport, remote, protocol)| Observation::Path {
+            transport,
+            remote,
+            protocol,
+        }),
     ]
+}
+
+fn estimate() -> impl Strategy<Value = Observation> {
+    let limit = select(&[Limit::Start, Limit::Delay, Limit::Loss, Limit::Remb, Limit::Silence][..]);
+    let usage = select(&[Usage::Normal, Usage::Over, Usage::Under][..]);
+    let delays = (option::of(parts::duration()), parts::duration());
+    (
+        transport(),
+        any::<(u64, u64, u64)>(),
+        limit,
+        usage,
+        0.0..=1.0f32,
+        delays,
+    )
+        .prop_map(
+            |(transport, rates, limit, usage, loss, (round_trip, queue))| Observation::Estimate {
+                transport,
+                estimate: DownlinkEstimate {
+                    target: rates.0,
+                    allocated: rates.1,
+                    wanted: rates.2,
+                    limit,
+                    usage,
+                    loss,
+                    round_trip,
+                    queue,
+                },
+            },
+        )
 }
 
 fn sent_layer() -> impl Strategy<Value = SentLayer> {

@@ -1,12 +1,18 @@
 //! Valid messages, and those that cost much for their length.
 
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use operator::observation::{Direction, PathProtocol, SwitchCause};
+use operator::receivers::{Limit, Usage};
 use prost::Message;
 use southbound::relay::{Accept, Entry, Hop, Keys, RelayCommand};
 use southbound::{
-    AudioActivity, Channel, Command, ControllerHello, ControllerId, ControllerMessage, DirectKeys, Direction, DtlsRole,
-    Encoding, Epoch, Linked, MessageId, NodeHello, NodeId, NodeMessage, Notice, Observation, OpenDirect, OpenTransport,
-    PayloadFormat, Publication, Refusal, RemoteTransport, RoomContent, RoomMessage, RoomState, SentLayer, Subscription,
-    SubscriptionId, SubscriptionSettings, TrackId, TrackSource, TransportId, TransportQuality, Versions,
+    AudioActivity, Channel, Command, ControllerHello, ControllerId, ControllerMessage, DirectKeys, DownlinkEstimate,
+    DtlsRole, Encoding, Epoch, Linked, MessageId, NodeHello, NodeId, NodeMessage, Notice, Observation, OpenDirect,
+    OpenTransport, PayloadFormat, Publication, Refusal, RemoteTransport, RoomContent, RoomMessage, RoomState,
+    SentLayer, Subscription, SubscriptionId, SubscriptionSettings, TrackId, TrackSource, TransportId, TransportQuality,
+    Versions,
 };
 use southbound_wire::v1;
 use wire::codec::Layer;
@@ -96,7 +102,7 @@ pub(crate) fn southbound() -> Vec<Vec<u8>> {
     messages.chain(of_controller).chain(of_node).collect()
 }
 
-fn observations() -> [Observation; 3] {
+fn observations() -> [Observation; 7] {
     let layer = |encoding, spatial| SentLayer {
         encoding,
         layer: Layer {
@@ -109,6 +115,7 @@ fn observations() -> [Observation; 3] {
             subscription: SUBSCRIPTION,
             from: Some(layer(1, 0)),
             to: layer(0, u8::MAX),
+            cause: Some(SwitchCause::Downlink),
         },
         Observation::Probe {
             transport: TRANSPORT,
@@ -120,6 +127,31 @@ fn observations() -> [Observation; 3] {
             direction: Direction::Downlink,
             expected: 300,
             lost: 7,
+        },
+        Observation::Estimate {
+            transport: TRANSPORT,
+            estimate: DownlinkEstimate {
+                target: 310_000,
+                allocated: 300_000,
+                wanted: 2_500_000,
+                limit: Limit::Loss,
+                usage: Usage::Over,
+                loss: 0.04,
+                round_trip: Some(Duration::from_millis(80)),
+                queue: Duration::from_millis(300),
+            },
+        },
+        Observation::KeyFrameRequest {
+            subscription: SUBSCRIPTION,
+        },
+        Observation::KeyFrameQuery {
+            track: TRACK,
+            attempt: 8,
+        },
+        Observation::Path {
+            transport: TRANSPORT,
+            remote: SocketAddr::from(([192, 0, 2, 7], 40_000)),
+            protocol: PathProtocol::Tcp,
         },
     ]
 }

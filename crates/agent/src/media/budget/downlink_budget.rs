@@ -35,7 +35,7 @@ const PACE_CONGESTED: f64 = 1.2;
 const PACE_START: u64 = 3_000_000;
 
 /// A queue this long delays a key frame more than it takes to make one.
-const CONGESTED: Duration = Duration::from_millis(100);
+pub(super) const CONGESTED: Duration = Duration::from_millis(100);
 
 /// Beyond this multiple of the rate that may be divided, the sent rate is far too high.
 const CUT: f64 = 1.5;

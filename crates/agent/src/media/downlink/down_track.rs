@@ -8,11 +8,11 @@ use wire::codec::Layer;
 use wire::extension::PlayoutDelay;
 use wire::{Codec, PayloadType};
 
+use super::layer_switches::LayerSwitches;
 use super::sent_rate::SentRate;
 use super::stale_rtx::StaleRtx;
 use crate::limits::{KEY_FRAMES_MAX, KEY_FRAMES_WINDOW};
 use crate::media::budget::Path;
-use crate::media::observer::Observer;
 use crate::media::quality::Reported;
 use crate::media::rate_limit::RateLimit;
 use crate::media::rtx_history::RtxHistory;
@@ -45,7 +45,7 @@ pub(super) struct DownTrack {
     /// The layer that it is sent.
     pub(super) current: Option<Current>,
     /// Reports its layer switches.
-    pub(super) switches: Observer,
+    pub(super) switches: LayerSwitches,
     pub(super) delivered: bool,
     /// Packets that were sent in place of media.
     pub(super) fills: u8,
@@ -123,7 +123,7 @@ impl DownTrack {
             told_paused: false,
             source: None,
             current: None,
-            switches: Observer::default(),
+            switches: LayerSwitches::default(),
             delivered: false,
             fills: 0,
             rtx_history: RtxHistory::default(),

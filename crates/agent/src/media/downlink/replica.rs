@@ -2,7 +2,7 @@
 
 use dataplane::{LegId, Replica, ReplicaId, StreamKey, Update, WriteError};
 use rand::Rng;
-use southbound::{Notice, Observation, PayloadFormat, SentLayer, SubscriptionId, TrackId, TransportId};
+use southbound::{Notice, PayloadFormat, SentLayer, SubscriptionId, TrackId, TransportId};
 
 use super::down_track::{Choice, Current, DownTrack, Entry, Small};
 use super::select::select;
@@ -250,9 +250,8 @@ fn observe_switch(cx: &mut Context<'_>, uplink: &Uplink, known: &mut DownTrack, 
     };
     let (from, to) = (known.current.and_then(sent), sent(current));
     if let Some(to) = to.filter(|to| from != Some(*to)) {
+        let still_arrives = known.current.is_some_and(|before| uplink.arrives(before.source));
         let subscription = known.subscription.subscription;
-        known
-            .switches
-            .report(cx, Observation::LayerSwitch { subscription, from, to });
+        known.switches.report(cx, subscription, (from, to), still_arrives);
     }
 }

@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use dataplane::{ReplicaId, ReplicaStatistics, StreamKey};
-use southbound::{SubscriptionId, TransportId};
+use southbound::{Notice, Observation, SubscriptionId, TransportId};
 use wire::Ssrc;
 use wire::rtcp::{ReportBlocks, SenderInfo};
 
@@ -109,6 +109,7 @@ impl Downlink {
     /// A receiver's decoder needs a key frame.
     pub(in crate::media) fn picture_lost(&mut self, cx: &mut Context<'_>, env: &mut Env<'_>, id: SubscriptionId) {
         if let Some(key) = self.admit_key_frame(cx, id) {
+            cx.notice(Notice::Observation(Observation::KeyFrameRequest { subscription: id }));
             env.uplink.request_key_frame(cx, env.transports, key);
         }
     }

@@ -40,7 +40,12 @@ impl Downlink {
             return false;
         }
         match self.tracks.get_mut(&id) {
-            Some(known) => known.subscription = new,
+            Some(known) => {
+                if known.subscription.settings != new.settings {
+                    known.switches.request(cx.now);
+                }
+                known.subscription = new;
+            }
             None => {
                 receiver.subscriptions.insert(id);
                 receiver.by_ssrc.insert(new.ssrc, id);

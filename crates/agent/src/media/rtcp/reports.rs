@@ -80,6 +80,7 @@ impl Media {
             }
             cx.send_rtcp(leg, &compound);
         }
+        self.budgets.report_estimate(cx, transport);
         for (direction, tally) in known.quality().take_losses() {
             cx.notice(Notice::Observation(Observation::Loss {
                 transport,

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use dataplane::StreamKey;
 use dataplane::limits::EARLY_MAX;
+use southbound::{Notice, Observation};
 
 use super::key_frames::{INTERVAL, INTERVAL_OVERLOADED};
 use super::{Track, Uplink};
@@ -134,6 +135,11 @@ impl Uplink {
         publisher.compound(&mut compound, &[]).pli(key.ssrc);
         cx.send_rtcp(key.leg, &compound);
         cx.count(Counter::KeyFrameRequested);
+        let (track, attempt) = (stream.track, stream.key_frames.attempt());
+        // Of many repetitions some tell as much as all.
+        if attempt.is_power_of_two() {
+            cx.notice(Notice::Observation(Observation::KeyFrameQuery { track, attempt }));
+        }
         let again = stream.key_frames.asked(cx.now);
         cx.timer(Timer::KeyFrame(key), again);
     }

@@ -62,6 +62,11 @@ impl KeyFrames {
         self.needs_another || (1..=REPETITIONS_MAX).contains(&self.repetitions)
     }
 
+    /// How often it was asked without a use for a receiver, the next time included.
+    pub(super) fn attempt(&self) -> u32 {
+        self.repetitions + 1
+    }
+
     /// Notes a request. Returns when to repeat it.
     pub(super) fn asked(&mut self, now: Instant) -> Instant {
         (self.asked, self.needs_another) = (Some(now), false);
