@@ -34,6 +34,8 @@ pub struct Config {
     pub remote_unmute: bool,
     /// Whether events of rooms are output, for those outside of them.
     pub room_events: bool,
+    /// Whether observations of participants are output, for timelines.
+    pub observations: bool,
     /// How the voices are chosen that a large room hears; `None` for all of them, however many
     /// there are.
     pub voices: Option<Loudest>,
@@ -65,6 +67,7 @@ impl Config {
             visible: Visible::Everybody,
             remote_unmute: false,
             room_events: false,
+            observations: false,
             voices: Some(Loudest::default()),
             ice_servers: Vec::new(),
             turn: None,

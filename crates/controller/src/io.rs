@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use operator::ParticipantObservation;
 use southbound::{Command, Linked, MessageId, NodeId, Notice, TransportId};
 
 use crate::{
@@ -154,6 +155,14 @@ pub enum Output {
     /// An event of a room, for those outside of it. Only while
     /// [`set_room_events`](crate::Controller::set_room_events) asks for them.
     Room(Box<RoomEvent>),
+    /// An observation of a participant, for its timeline. Only while
+    /// [`observations`](crate::Config::observations) asks for them.
+    Observation {
+        /// The room of the participant.
+        room: Arc<str>,
+        /// The participant and the observation.
+        observation: Box<ParticipantObservation>,
+    },
     /// Something to count.
     Count(Counter),
     /// Something to log.

@@ -15,6 +15,7 @@ pub(crate) mod roster;
 mod speaking;
 mod subscribing;
 pub(crate) mod takeover;
+pub(crate) mod timeline;
 mod tracks;
 pub(crate) mod trunking;
 pub(crate) mod trunks;

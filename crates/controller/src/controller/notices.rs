@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use southbound::{AudioActivity, Command, Node, NodeId, Notice, TransportId};
+use southbound::{AudioActivity, Command, Node, NodeId, Notice, Observation, TransportId};
 
 use super::{Controller, trunks};
-use crate::context::Context;
+use crate::context::{Context, Index};
 use crate::ids::{ParticipantKey, ParticipantRef, RoomKey};
 use crate::room::Room;
 use crate::room::data::Arrived;
+use crate::room::timeline;
 use crate::room::trunking::TrunkFailure;
 use crate::{Counter, DataMessage, EndAction, EndReason, Event, Output};
 
@@ -19,12 +20,13 @@ impl Controller {
             Notice::Node(announced) if announced.node == node => self.announced(now, announced, out),
             Notice::Node(_) => out.push(Output::Count(Counter::StaleNotice)),
             Notice::Audio(activities) => self.audio(now, node, activities, out),
-            Notice::Refused { transport, why } => {
-                out.push(Output::Event(Event::Refused { why }));
+            Notice::Refused { transport, ref why } => {
+                observe(self, now, node, &notice, out);
+                out.push(Output::Event(Event::Refused { why: why.clone() }));
                 trunks::fail(self, now, transport, TrunkFailure::Refused, out);
             }
             // For timelines only: no decision follows.
-            Notice::Observation(_) => {}
+            notice @ Notice::Observation(_) => observe(self, now, node, &notice, out),
             // Of calls that somebody else controls.
             Notice::Relay(_) => {}
             // Front ends read messages and pass them on as such. Nobody has read this one.
@@ -180,7 +182,9 @@ impl Controller {
             | Notice::Closed { transport, .. }
             | Notice::ChannelOpened { transport, .. }
             | Notice::ChannelClosed { transport, .. }
-            | Notice::Quality { transport, .. } => of_transport(transport),
+            | Notice::Quality { transport, .. }
+            | Notice::Refused { transport, .. } => of_transport(transport),
+            Notice::Observation(seen) => subject_of(&self.core.index, seen),
             Notice::TrackStarted { track } | Notice::Encodings { track, .. } => {
                 self.core.index.tracks.get(track).copied()
             }
@@ -192,8 +196,6 @@ impl Controller {
             | Notice::MessageReceived { .. }
             | Notice::Reaches { .. }
             | Notice::Missed { .. }
-            | Notice::Refused { .. }
-            | Notice::Observation(_)
             | Notice::Relay(_) => None,
         }
     }
@@ -212,5 +214,40 @@ impl Controller {
         for (key, heard) in heard {
             self.with_room(now, key, out, |room, ctx| room.take_audio(ctx, &heard));
         }
+    }
+}
+
+/// Passes on what a notice says for the timelines of participants.
+fn observe(controller: &mut Controller, now: Instant, node: NodeId, notice: &Notice, out: &mut Vec<Output>) {
+    if !controller.core.config.observations {
+        return;
+    }
+    let subject = controller.subject(notice);
+    let Some(subject) = subject.filter(|subject| controller.is_on(*subject, node)) else {
+        return;
+    };
+    let Some(room) = controller.rooms.get(&subject.room) else {
+        return;
+    };
+    let mut ctx = Context {
+        now,
+        room: room.profile().shared_name(),
+        core: &mut controller.core,
+        out,
+    };
+    timeline::observe_notice(&mut ctx, room.roster(), subject.participant, notice);
+}
+
+/// The participant that an observation is of.
+fn subject_of(index: &Index, seen: &Observation) -> Option<ParticipantRef> {
+    match seen {
+        Observation::Probe { transport, .. }
+        | Observation::Loss { transport, .. }
+        | Observation::Estimate { transport, .. }
+        | Observation::Path { transport, .. } => index.transports.get(transport).copied(),
+        Observation::LayerSwitch { subscription, .. } | Observation::KeyFrameRequest { subscription } => {
+            index.subscriptions.get(subscription).copied()
+        }
+        Observation::KeyFrameQuery { track, .. } => index.tracks.get(track).copied(),
     }
 }

@@ -10,6 +10,7 @@
 //!
 //! The client has to arrive in a bounded time, or it joins again.
 
+use operator::Observation;
 use southbound::{Channel, Command, NodeId, TransportId};
 use wire::sdp::SessionDescription;
 
@@ -21,6 +22,7 @@ use crate::room::Room;
 use crate::room::data::{DATA_TRACK, LOSSY, RELIABLE, channel};
 use crate::room::roster::Roster;
 use crate::room::subscribing::deliver::send_subscription;
+use crate::room::timeline;
 use crate::subscription::SubscriptionState;
 use crate::{EndAction, EndReason, Notification, ParticipantState};
 
@@ -28,6 +30,9 @@ use crate::{EndAction, EndReason, Notification, ParticipantState};
 pub(crate) fn begin_move(room: &mut Room, ctx: &mut Context<'_>, key: ParticipantKey, to: NodeId) {
     let participant_ref = room.roster.participant_ref(key);
     let tell_at = ctx.wake(MOVE_PREPARATION, Timer::Participant(participant_ref));
+    if let Some(participant) = room.roster.get(key) {
+        timeline::observe(ctx, participant, Observation::Move);
+    }
     room.roster.expect(key, to, tell_at);
     note_tracks(room, key);
     room.subscribers.trunking.open_ahead(ctx, &room.roster, to);

@@ -2,7 +2,7 @@
 
 use southbound::{ChannelEnd, CloseReason, Notice, TransportId};
 
-use super::{Room, moving, subscribing};
+use super::{Room, moving, subscribing, timeline};
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::{GOODBYE_TIMEOUT, SILENCE_TIMEOUT};
@@ -17,6 +17,7 @@ use crate::{Counter, EndAction, EndReason, Event, ParticipantState};
 impl Room {
     pub(crate) fn notice(&mut self, ctx: &mut Context<'_>, key: ParticipantKey, notice: Notice) {
         self.subscribers.acts(key);
+        timeline::observe_notice(ctx, &self.roster, key, &notice);
         match notice {
             Notice::Connected { transport, .. } => self.transport_connected(ctx, key, transport),
             Notice::Disconnected { transport } => transport_disconnected(ctx, &mut self.roster, key, transport),

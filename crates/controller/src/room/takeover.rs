@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use operator::Observation;
 use serde::{Deserialize, Serialize};
 use southbound::{Command, NodeId};
 
@@ -9,10 +10,10 @@ use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::{CONNECT_TIMEOUT, RESUME_TIMEOUT, SILENCE_TIMEOUT};
 use crate::participant::{Link, Participant};
-use crate::room::Room;
 use crate::room::speaking::Speaking;
 use crate::room::subscribing::deliver::send_subscription;
 use crate::room::trunking::SavedTrunking;
+use crate::room::{Room, timeline};
 use crate::{ConnectionId, CreateRoom, EndCause, Event, Output, ParticipantState};
 
 /// A room without its participants, in a form that another process can go on with.
@@ -148,6 +149,7 @@ pub(crate) fn attach(room: &mut Room, ctx: &mut Context<'_>, key: ParticipantKey
         let cause = EndCause::Replaced;
         ctx.out.push(Output::End { connection, cause });
     }
+    timeline::observe(ctx, participant, Observation::Reconnect);
     ctx.event(Event::Resumed {
         room: room.profile.name().to_owned(),
         identity: participant.profile.identity.clone(),

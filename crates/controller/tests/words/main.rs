@@ -19,5 +19,6 @@ mod quotas;
 mod session;
 mod store;
 mod takeover;
+mod timelines;
 mod trunks;
 mod world;

@@ -1,16 +1,17 @@
 //! Coming in.
 
+use operator::Observation;
 use southbound::NodeId;
 
 use crate::context::{Context, Timer};
 use crate::ids::{ParticipantKey, ParticipantRef};
 use crate::limits::CONNECT_TIMEOUT;
 use crate::participant::Participant;
-use crate::room::Room;
 use crate::room::data::{DATA_TRACK, LOSSY, RELIABLE, channel};
 use crate::room::membership::metadata::refresh_token_if_due;
 use crate::room::negotiating::keep_first_offer;
 use crate::room::roster::Roster;
+use crate::room::{Room, timeline};
 use crate::{
     ConnectionId, EndAction, EndReason, Event, IceProtocol, Join, Joined, Notification, ParticipantState, PeerMode,
     RoomInfo, ServerInfo,
@@ -48,6 +49,7 @@ impl Room {
         }
         participant.data.packets = self.data.state();
         greet(ctx, &self.roster, self.info(), &mut participant);
+        timeline::observe(ctx, &participant, Observation::Join);
         ctx.event(Event::Joined {
             room: self.profile.name().to_owned(),
             identity: participant.profile.identity.clone(),

@@ -10,7 +10,7 @@ use crate::own_data::DataState;
 use crate::participant::Participant;
 use crate::room::events::{self, track_change};
 use crate::room::roster::Roster;
-use crate::room::{Room, moving};
+use crate::room::{Room, moving, timeline};
 use crate::{EndAction, EndCause, EndReason, Event, Notification, Output, ParticipantState, RoomChange};
 
 impl Room {
@@ -81,6 +81,7 @@ impl Room {
         if reason == EndReason::ClientInitiated {
             remember_sender(ctx, &self.roster, &participant);
         }
+        timeline::observe(ctx, &participant, timeline::leave(reason));
         let identity = std::mem::take(&mut participant.profile.identity);
         ctx.event(Event::Left {
             room: self.profile.name().to_owned(),

@@ -1,6 +1,7 @@
 //! Coming back on a new connection, with the media still flowing.
 
 use access::Permission;
+use operator::Observation;
 
 use super::join::server_info;
 use crate::context::Context;
@@ -9,7 +10,7 @@ use crate::participant::{Link, SimulatedFault};
 use crate::room::membership::metadata::refresh_token;
 use crate::room::negotiating::restart_subscriber;
 use crate::room::quality::send_quality;
-use crate::room::{Room, moving, subscribing};
+use crate::room::{Room, moving, subscribing, timeline};
 use crate::subscription::Settings;
 use crate::{
     ConnectionId, EndAction, EndCause, EndReason, Event, Notification, Output, Resume, Resumed, SyncState,
@@ -46,6 +47,7 @@ impl Room {
             break_connection(ctx, connection);
             return self.detach(ctx, key);
         }
+        timeline::observe(ctx, participant, Observation::Reconnect);
         ctx.event(Event::Resumed {
             room: self.profile.name().to_owned(),
             identity: participant.profile.identity.clone(),

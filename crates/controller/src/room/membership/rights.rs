@@ -1,6 +1,7 @@
 //! Coming back with another token: its bearer may now do what that one says.
 
 use access::Permission;
+use operator::Observation;
 use southbound::TrackId;
 
 use crate::Notification;
@@ -8,7 +9,7 @@ use crate::context::Context;
 use crate::ids::ParticipantKey;
 use crate::negotiation::{Section, Up};
 use crate::room::roster::Roster;
-use crate::room::{Room, subscribing};
+use crate::room::{Room, subscribing, timeline};
 
 impl Room {
     /// Ends what a participant may no longer do, and begins what it may do now.
@@ -27,6 +28,13 @@ impl Room {
         if participant.authorization.permission == before {
             return;
         }
+        let rights = &participant.authorization.permission;
+        let observation = Observation::Permission {
+            publish: rights.publish,
+            subscribe: rights.subscribe,
+            data: rights.publish_data,
+        };
+        timeline::observe(ctx, participant, observation);
         let hidden = participant.authorization.permission.hidden;
         let may_not = participant
             .publications

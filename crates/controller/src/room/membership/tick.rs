@@ -1,5 +1,7 @@
 //! Deadlines and timers of a room.
 
+use operator::Observation;
+
 use crate::context::{Context, Timer};
 use crate::ids::ParticipantKey;
 use crate::limits::{NEGOTIATION_TIMEOUT, RESUME_TIMEOUT, SILENCE_TIMEOUT};
@@ -7,7 +9,7 @@ use crate::participant::{Link, Relocation};
 use crate::room::membership::metadata::refresh_token_if_due;
 use crate::room::publishing::falling_demands;
 use crate::room::roster::Roster;
-use crate::room::{Room, moving};
+use crate::room::{Room, moving, timeline};
 use crate::{Counter, EndAction, EndReason};
 
 /// The consequence of a deadline that has passed.
@@ -48,6 +50,7 @@ impl Room {
             return;
         };
         participant.signalling.detach(ctx.now);
+        timeline::observe(ctx, participant, Observation::Detach);
         if !participant.media.has_connected() {
             return self.remove(ctx, key, EndReason::SignalClose);
         }

@@ -1,5 +1,6 @@
 //! Session descriptions in and out.
 
+use operator::Observation;
 use southbound::{Command, SubscriptionId};
 use wire::MediaKind;
 use wire::sdp::SessionDescription;
@@ -14,7 +15,7 @@ use crate::room::publishing::claim;
 use crate::room::roster::Roster;
 use crate::room::subscribing::{Subscribers, place_subscriptions};
 use crate::room::updates::Updates;
-use crate::room::{Room, moving};
+use crate::room::{Room, moving, timeline};
 use crate::subscription::SubscriptionState;
 use crate::{Counter, Description, EndAction, EndReason, Event, LocalDescription, Notification, PeerMode};
 
@@ -194,6 +195,9 @@ fn restart_publisher(ctx: &mut Context<'_>, roster: &mut Roster, key: Participan
     };
     peer.restart(&mut ctx.core.random);
     let open = peer.open();
+    if let Some(participant) = roster.get(key) {
+        timeline::observe(ctx, participant, Observation::Restart);
+    }
     roster.command(ctx, key, open);
 }
 

@@ -1,6 +1,7 @@
 //! Tracks on their way in: announced by `add_track`, found in an offer, in whichever order the two
 //! come.
 
+use operator::Observation;
 use southbound::{Command, TrackId};
 use wire::Mid;
 
@@ -14,6 +15,7 @@ use crate::negotiation::{Section, Up};
 use crate::participant::Participant;
 use crate::room::publishing::{Addition, Publications};
 use crate::room::roster::{Roster, STORE_FULL};
+use crate::room::timeline;
 use crate::track::{Track, Version};
 use crate::{
     AddTrack, MuteTrack, Notification, RefusalReason, Request, UpdateAudioTrack, UpdateLayers, UpdateVideoTrack,
@@ -108,6 +110,7 @@ impl Publications {
             ctx.core.index.tracks.remove(&id);
         }
         self.remove(removed.sid());
+        timeline::observe_own(ctx, participant, &removed, Observation::Unpublish);
         for media in removed.all_media() {
             let track = media.publication.track;
             ctx.command(participant.media.node, Command::Unpublish { track });
@@ -163,6 +166,9 @@ pub(in crate::room) fn arrive(
     let media = track.media_in(version)?;
     ctx.command(participant.media.node, Command::Publish(media.publication.clone()));
     participant.publications.has_published |= is_new;
+    if is_new && let Some(track) = participant.publications.tracks.get(&id) {
+        timeline::observe_own(ctx, participant, track, Observation::Publish);
+    }
     Some(Arrival {
         track: id,
         version,
@@ -193,7 +199,12 @@ pub(in crate::room) fn mute(
     for media in track.all_media() {
         ctx.command(node, Command::Publish(media.publication.clone()));
     }
-    track.media.is_some()
+    let (id, is_told) = (track.id, track.media.is_some());
+    if let Some(track) = participant.publications.tracks.get(&id) {
+        let muted = request.muted;
+        timeline::observe_own(ctx, participant, track, Observation::Mute { muted });
+    }
+    is_told
 }
 
 fn refuse_unknown_track(ctx: &mut Context<'_>, roster: &Roster, key: ParticipantKey, request: Request) {

@@ -1,5 +1,6 @@
 //! Subscriptions: which participant receives which track.
 
+use operator::Observation;
 use southbound::{Command, SubscriptionId, TrackId};
 
 use super::deliver::release;
@@ -10,6 +11,7 @@ use crate::room::publishing::Publications;
 use crate::room::roster::Roster;
 use crate::room::subscribing::Subscribers;
 use crate::room::subscribing::deliver::send_subscription;
+use crate::room::timeline;
 use crate::room::updates::Updates;
 use crate::subscription::{Settings, Subscription, SubscriptionState};
 use crate::track::Version;
@@ -104,6 +106,7 @@ impl Subscribers {
         participant.subscriptions.insert(subscription);
         self.demand(track);
         ctx.core.index.subscriptions.insert(id, participant_ref);
+        timeline::observe_subscription(ctx, roster, receiver, id, Observation::Subscribe);
         self.negotiate(receiver);
     }
 
@@ -114,6 +117,7 @@ impl Subscribers {
         receiver: ParticipantKey,
         id: SubscriptionId,
     ) {
+        timeline::observe_subscription(ctx, roster, receiver, id, Observation::Unsubscribe);
         let Some(participant) = roster.get_mut(receiver) else {
             return;
         };
