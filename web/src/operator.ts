@@ -141,7 +141,7 @@ participant: string,
 has_left: boolean,
 /** How many observations were overwritten by newer ones, since the timeline began. */
 overwritten: number,
-/** The observations. */
+/** The observations, as many as there are. */
 entries: Array<TimelineEntry>, };
 
 /** One observation with its time. */
@@ -150,13 +150,13 @@ export type TimelineEntry = {
 at_ms: number,
 /** The track that it is about; `null` for one about the participant itself. */
 track: TimelineTrack | null, } & ({ "observation": "join" } | { "observation": "leave",
-/** Why. */
+/** The reason that the session ended. */
 reason: LeaveReason, } | { "observation": "reconnect" } | { "observation": "detach" } | { "observation": "permission",
-/** Publish tracks. */
+/** Publish tracks of its own. */
 publish: boolean,
-/** Subscribe to tracks. */
+/** Subscribe to tracks of others. */
 subscribe: boolean,
-/** Send data. */
+/** Send data to others. */
 data: boolean, } | { "observation": "publish" } | { "observation": "unpublish" } | { "observation": "mute",
 /** Whether it is muted now. */
 muted: boolean, } | { "observation": "arrival",
@@ -168,9 +168,9 @@ paused: boolean, } | { "observation": "layer_switch",
 from: Target | null,
 /** The layer now. */
 to: Target,
-/** Why. */
+/** The reason of the switch. */
 cause: SwitchCause, } | { "observation": "estimate",
-/** The estimated capacity. */
+/** The estimated capacity of the downlink. */
 target_bps: number,
 /** The rate of everything granted. */
 allocated_bps: number,
@@ -204,7 +204,7 @@ direction: Direction,
 state: TransportState, } | { "observation": "path",
 /** As the server sees it. */
 remote: string,
-/** UDP, or TCP. */
+/** Whether it is a connection over TCP. */
 protocol: PathProtocol, } | { "observation": "restart" } | { "observation": "move" } | { "observation": "refusal" });
 
 /** The track of an observation. */
@@ -214,7 +214,7 @@ id: string,
 /** The identity of its publisher. In a request for a key frame of the participant's own track:
     of the receiver. */
 peer: string,
-/** Audio or video. */
+/** Whether it is audio or video. */
 kind: MediaKind,
 /** The source, as the publisher says. */
 source: TrackSource, };
@@ -225,13 +225,13 @@ export type TrackSource = "unknown" | "camera" | "microphone" | "screen_share" |
 /** One thing that happened to a participant. Rates are in bits per second of UDP payload, and
     [`u32::MAX`] stands for higher ones. */
 export type Observation = { "observation": "join" } | { "observation": "leave",
-/** Why. */
+/** The reason that the session ended. */
 reason: LeaveReason, } | { "observation": "reconnect" } | { "observation": "detach" } | { "observation": "permission",
-/** Publish tracks. */
+/** Publish tracks of its own. */
 publish: boolean,
-/** Subscribe to tracks. */
+/** Subscribe to tracks of others. */
 subscribe: boolean,
-/** Send data. */
+/** Send data to others. */
 data: boolean, } | { "observation": "publish" } | { "observation": "unpublish" } | { "observation": "mute",
 /** Whether it is muted now. */
 muted: boolean, } | { "observation": "arrival",
@@ -243,9 +243,9 @@ paused: boolean, } | { "observation": "layer_switch",
 from: Target | null,
 /** The layer now. */
 to: Target,
-/** Why. */
+/** The reason of the switch. */
 cause: SwitchCause, } | { "observation": "estimate",
-/** The estimated capacity. */
+/** The estimated capacity of the downlink. */
 target_bps: number,
 /** The rate of everything granted. */
 allocated_bps: number,
@@ -279,7 +279,7 @@ direction: Direction,
 state: TransportState, } | { "observation": "path",
 /** As the server sees it. */
 remote: string,
-/** UDP, or TCP. */
+/** Whether it is a connection over TCP. */
 protocol: PathProtocol, } | { "observation": "restart" } | { "observation": "move" } | { "observation": "refusal" };
 
 /** Why a participant left. */
