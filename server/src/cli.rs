@@ -1,11 +1,17 @@
 //! The command line.
 
+mod operators;
+
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::dataplane::MediaPorts;
+pub(crate) use operators::{
+    CallArgs, CallCommand, CallsArgs, Doctor, ParticipantArgs, ParticipantCommand, RelayArgs, RoomArgs, RoomCommand,
+    RoomsArgs, ServerArgs, SignerArgs,
+};
 
 /// Examples of `weir plan`.
 const PLAN_HELP: &str = "Examples:
@@ -41,8 +47,21 @@ pub(crate) enum Command {
     /// Check the configuration that `weir serve` would read with the same flags and environment.
     /// The status is 1 if it has errors.
     CheckConfig(CheckConfig),
+    /// Examine this machine, its configuration and its certificates, beside a running server if
+    /// there is one: limits, buffers, clocks, kernel, ports and addresses. The status is 1 if there
+    /// are errors.
+    Doctor(Box<Doctor>),
     /// Print an access token for one participant.
     Token(Token),
+    /// List, show and remove rooms of a running server.
+    #[command(subcommand)]
+    Room(RoomCommand),
+    /// List, show and remove participants of a running server.
+    #[command(subcommand)]
+    Participant(ParticipantCommand),
+    /// List, show and remove SIP calls of a running server.
+    #[command(subcommand)]
+    Call(CallCommand),
     /// Print where each entry of a running switch's data plane runs: in the kernel, or in the base
     /// and why. With --cluster: print the cluster as a running controller knows it.
     Inspect(Inspect),
@@ -224,16 +243,9 @@ pub(crate) struct Token {
     /// How long the token is valid, in minutes, up to ten years.
     #[arg(long, default_value_t = 360, value_parser = clap::value_parser!(u64).range(1..=5_256_000))]
     pub valid_minutes: u64,
-    /// API key that signs; by default the first one of the file of keys.
-    #[arg(long, env = "WEIR_API_KEY")]
-    pub api_key: Option<String>,
-    /// The key's secret; by default that of the file of keys.
-    #[arg(long, env = "WEIR_API_SECRET", hide_env_values = true)]
-    pub api_secret: Option<String>,
-    /// File of API keys, a line "key: secret" each; by default that of the package, if there is
-    /// one, and otherwise the key "devkey" of `weir serve --dev`.
-    #[arg(long, alias = "keys-file", value_name = "FILE", env = "WEIR_KEY_FILE")]
-    pub key_file: Option<PathBuf>,
+    /// The key that signs.
+    #[command(flatten)]
+    pub signer: SignerArgs,
     /// Only listen and watch.
     #[arg(long)]
     pub no_publish: bool,

@@ -22,7 +22,8 @@ pub(crate) use media_ports::MediaPorts;
 use serde::Deserialize;
 use tracing::{info, warn};
 
-use crate::os::refused::{self, Transport};
+use crate::os::port_owner::Transport;
+use crate::os::refused;
 
 /// So many connections are one worker's while few are connected: a few meetings.
 const FEW_LEGS: usize = 64;

@@ -11,6 +11,7 @@
 mod cli;
 mod clients;
 mod cluster;
+mod commands;
 mod config;
 mod controller_task;
 mod dataplane;
@@ -28,7 +29,6 @@ mod serve;
 mod settings;
 mod sip;
 mod tls;
-mod token;
 mod turn_server;
 mod webhooks;
 mod websocket;
@@ -51,7 +51,11 @@ fn main() -> ExitCode {
         cli::Command::Media(arguments) => serve::media_node::run(arguments),
         cli::Command::ClusterCert(arguments) => cluster::certificates::run(arguments),
         cli::Command::CheckConfig(arguments) => serve::check::run(arguments),
-        cli::Command::Token(arguments) => token::run(arguments),
+        cli::Command::Token(arguments) => commands::token::run(arguments),
+        cli::Command::Doctor(arguments) => commands::doctor::run(*arguments),
+        cli::Command::Room(command) => commands::rooms::run(command),
+        cli::Command::Participant(command) => commands::participants::run(command),
+        cli::Command::Call(command) => commands::calls::run(command),
         cli::Command::Inspect(arguments) => inspect::run(arguments),
         cli::Command::Detach(arguments) => inspect::detach(arguments),
         cli::Command::Plan(arguments) => plan::run(*arguments),
@@ -60,8 +64,9 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            let status = commands::refusal::Refusal::status_of(&*error);
             complain(error.to_string());
-            ExitCode::FAILURE
+            ExitCode::from(status)
         }
     }
 }

@@ -3,7 +3,7 @@
 pub(crate) mod addresses;
 pub(crate) mod command_queue;
 mod controllers;
-mod external;
+pub(crate) mod external;
 pub(crate) mod fenced;
 pub(crate) mod handshakes;
 pub(crate) mod links;

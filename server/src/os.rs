@@ -3,6 +3,7 @@
 pub(crate) mod clock;
 pub(crate) mod cpu_latency;
 pub(crate) mod memory;
+pub(crate) mod port_owner;
 pub(crate) mod priority;
 pub(crate) mod refused;
 pub(crate) mod signals;

@@ -33,7 +33,8 @@ use tracing::info;
 
 use crate::config;
 use crate::os::clock::Clocks;
-use crate::os::refused::{self, Transport};
+use crate::os::port_owner::Transport;
+use crate::os::refused;
 use crate::os::udp;
 use access::Access;
 pub(crate) use dependencies::Dependencies;

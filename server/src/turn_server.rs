@@ -21,7 +21,8 @@ use tracing::{info, warn};
 use turn::{AnswerLimit, Family};
 
 use crate::clients::connection_slots::{ConnectionSlots, Limits};
-use crate::os::refused::{self, Transport};
+use crate::os::port_owner::Transport;
+use crate::os::refused;
 use crate::os::{clock, tcp, udp};
 use allocations::Allocations;
 pub(crate) use counts::TurnStatistics;

@@ -16,14 +16,13 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore, ServerConfig, version};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
-use x509_parser::parse_x509_certificate;
 use zeroize::Zeroizing;
 
 use super::peer::Peer;
 use crate::cli::Role;
 use crate::config::ClusterFiles;
 use crate::os::{clock, refused};
-use crate::tls::certificate::seconds;
+use crate::tls::certificate::{Validity, seconds, validity};
 pub(crate) use followed_files::FollowedFiles;
 
 /// HTTP/2 in ALPN (RFC 9113 section 3.2), which controllers and media nodes speak.
@@ -58,19 +57,6 @@ struct Ends {
 /// The SHA-256 digest of the files of a certificate.
 type FilesDigest = [u8; 32];
 
-/// The time in which a certificate is valid. Shape: Unix times in seconds.
-#[derive(Clone, Copy, Debug)]
-struct Validity {
-    begin: i64,
-    end: i64,
-}
-
-impl Validity {
-    fn is_now(self) -> bool {
-        (self.begin..=self.end).contains(&now())
-    }
-}
-
 impl fmt::Debug for ClusterTls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ClusterTls")
@@ -96,7 +82,7 @@ impl ClusterTls {
             return Ok(false);
         }
         let ends = Ends::of(&texts, files)?;
-        if before.is_now() && !ends.validity.is_now() {
+        if before.contains(now()) && !ends.validity.contains(now()) {
             let path = files.certificate.display();
             return Err(format!("{path}: the certificate is not valid at this time"));
         }
@@ -253,15 +239,6 @@ impl Texts {
         }
         digest.finalize().into()
     }
-}
-
-fn validity(certificate: &CertificateDer<'_>) -> Option<Validity> {
-    let (_, certificate) = parse_x509_certificate(certificate).ok()?;
-    let validity = certificate.validity();
-    Some(Validity {
-        begin: validity.not_before.timestamp(),
-        end: validity.not_after.timestamp(),
-    })
 }
 
 fn now() -> i64 {

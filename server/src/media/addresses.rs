@@ -83,6 +83,12 @@ impl Addresses {
         }
     }
 
+    /// The same addresses, as nobody outside of this machine was asked for.
+    pub(crate) fn without_stun_servers(mut self) -> Self {
+        self.stun_servers.clear();
+        self
+    }
+
     /// The addresses there are now: the configured ones, or else this machine's own, as they are
     /// seen outside. An address that no STUN server sees keeps what is known of it.
     ///

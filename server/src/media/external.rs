@@ -1,5 +1,7 @@
 //! The address of this machine as it is seen outside, behind a NAT.
 
+mod behaviour;
+
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -27,19 +29,25 @@ pub(crate) fn is_private(address: IpAddr) -> bool {
     }
 }
 
+/// The answer of a STUN server about a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Binding {
+    /// The address by which the server sees it.
+    pub seen: SocketAddr,
+    /// The other address from which the server can answer, if it has one (RFC 5780).
+    pub other: Option<SocketAddr>,
+}
+
 /// The address by which the first STUN server that answers sees `local`.
 pub(crate) async fn seen(local: IpAddr, servers: &[StunServer]) -> Option<IpAddr> {
     for server in servers {
-        let name = (server.host.as_str(), server.port);
-        let found = tokio::time::timeout(LOOK_UP, lookup_host(name)).await;
-        let Ok(Ok(found)) = found else {
+        let Some(addresses) = addresses_of(server, local).await else {
             warn!(%server, "this STUN server's name has no address");
             continue;
         };
-        let same_family = found.filter(|address| address.is_ipv4() == local.is_ipv4());
-        for address in same_family.take(ADDRESSES_MAX) {
-            match ask(local, address).await {
-                Some(seen) => return Some(seen),
+        for address in addresses {
+            match ask((local, 0).into(), address).await {
+                Some(binding) => return Some(binding.seen.ip()),
                 None => warn!(%server, %address, %local, "this STUN server does not answer"),
             }
         }
@@ -48,12 +56,22 @@ pub(crate) async fn seen(local: IpAddr, servers: &[StunServer]) -> Option<IpAddr
     None
 }
 
-async fn ask(local: IpAddr, server: SocketAddr) -> Option<IpAddr> {
-    let socket = UdpSocket::bind((local, 0)).await.ok()?;
+/// The addresses of a server in the family of `local`.
+///
+/// Errors: `None` if its name has no address.
+pub(crate) async fn addresses_of(server: &StunServer, local: IpAddr) -> Option<Vec<SocketAddr>> {
+    let name = (server.host.as_str(), server.port);
+    let found = tokio::time::timeout(LOOK_UP, lookup_host(name)).await.ok()?.ok()?;
+    let same_family = found.filter(|address| address.is_ipv4() == local.is_ipv4());
+    Some(same_family.take(ADDRESSES_MAX).collect())
+}
+
+/// Asks a server from an address and a port of this machine; 0 is any port.
+pub(crate) async fn ask(local: SocketAddr, server: SocketAddr) -> Option<Binding> {
+    let socket = UdpSocket::bind(local).await.ok()?;
     // Answers of others are not received.
     socket.connect(server).await.ok()?;
-    let mut id = [0; 12];
-    getrandom::fill(&mut id).ok()?;
+    let id = transaction_id()?;
     let mut buffer = [0; 1_500];
     for _ in 0..TRIES {
         socket.send(&stun::binding_request(&id)).await.ok()?;
@@ -61,10 +79,39 @@ async fn ask(local: IpAddr, server: SocketAddr) -> Option<IpAddr> {
         if let Ok(Ok(len)) = received
             && let Some(seen) = stun::mapped_address(&buffer[..len], &id)
         {
-            return Some(seen.ip());
+            let other = behaviour::other_address(&buffer[..len], &id);
+            return Some(Binding { seen, other });
         }
     }
     None
+}
+
+/// Whether an answer arrives that a server sends from its other address: packets of strangers reach
+/// the port then.
+pub(crate) async fn hears_strangers(local: SocketAddr, server: SocketAddr) -> Option<bool> {
+    let socket = UdpSocket::bind(local).await.ok()?;
+    let id = transaction_id()?;
+    let mut buffer = [0; 1_500];
+    for _ in 0..TRIES {
+        socket
+            .send_to(&behaviour::binding_request_for_other(&id), server)
+            .await
+            .ok()?;
+        let received = tokio::time::timeout(PATIENCE, socket.recv_from(&mut buffer)).await;
+        if let Ok(Ok((len, from))) = received
+            && from.ip() != server.ip()
+            && stun::mapped_address(&buffer[..len], &id).is_some()
+        {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
+fn transaction_id() -> Option<[u8; 12]> {
+    let mut id = [0; 12];
+    getrandom::fill(&mut id).ok()?;
+    Some(id)
 }
 
 #[cfg(test)]

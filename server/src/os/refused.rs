@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use super::port_owner::{self, Transport};
 
 /// Remembers the outcome of something that is tried again and again. Returns its error, for the
 /// log, unless the attempt before had the same.
@@ -17,46 +19,16 @@ pub(crate) fn new_error(last: &mut Option<String>, error: Option<String>) -> Opt
 /// The lowest port that a process may open without a privilege.
 const UNPRIVILEGED: u16 = 1_024;
 
-const LOW_PORT: &str = "ports below 1024 need CAP_NET_BIND_SERVICE: for weir.service copy \
+/// The cure for a port that a process may not open.
+pub(crate) const LOW_PORT: &str = "ports below 1024 need CAP_NET_BIND_SERVICE: for weir.service copy \
     /usr/share/doc/weir/examples/low-ports.conf to /etc/systemd/system/weir.service.d/, then systemctl daemon-reload";
-
-/// The protocol of a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Transport {
-    Udp,
-    Tcp,
-}
-
-impl Transport {
-    fn name(self) -> &'static str {
-        match self {
-            Transport::Udp => "UDP",
-            Transport::Tcp => "TCP",
-        }
-    }
-
-    /// The tables of the kernel's sockets, and the state of one that has a port for all peers.
-    fn tables(self) -> ([&'static str; 2], &'static str) {
-        match self {
-            Transport::Udp => (["/proc/net/udp", "/proc/net/udp6"], "07"),
-            Transport::Tcp => (["/proc/net/tcp", "/proc/net/tcp6"], "0A"),
-        }
-    }
-
-    fn try_out(self, address: SocketAddr) -> io::Result<()> {
-        match self {
-            Transport::Udp => UdpSocket::bind(address).map(drop),
-            Transport::Tcp => TcpListener::bind(address).map(drop),
-        }
-    }
-}
 
 /// Why a port that this setting names cannot be had, as a sentence for the operator.
 pub(crate) fn port(transport: Transport, address: SocketAddr, setting: &str, error: &io::Error) -> String {
     let number = address.port();
     let cure = match error.kind() {
         io::ErrorKind::AddrInUse => {
-            let by = owner(transport, address);
+            let by = port_owner::of_port(transport, address);
             let by = by.map(|owner| format!(" by {owner}")).unwrap_or_default();
             format!(": the port is in use{by}: end that, or set another port in `{setting}`")
         }
@@ -77,17 +49,24 @@ pub(crate) fn port(transport: Transport, address: SocketAddr, setting: &str, err
 /// family this machine lacks is passed over.
 pub(crate) fn first_of<'a>(ports: impl IntoIterator<Item = (Transport, SocketAddr, &'a str)>) -> Option<String> {
     ports.into_iter().find_map(|(transport, address, setting)| {
-        let error = transport.try_out(address).err()?;
+        let error = try_out(transport, address).err()?;
         let is_absent = address.is_ipv6() && UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_err();
         (!is_absent).then(|| port(transport, address, setting, &error))
     })
+}
+
+fn try_out(transport: Transport, address: SocketAddr) -> io::Result<()> {
+    match transport {
+        Transport::Udp => UdpSocket::bind(address).map(drop),
+        Transport::Tcp => TcpListener::bind(address).map(drop),
+    }
 }
 
 /// Why a Unix socket cannot be had, as a sentence for the operator.
 pub(crate) fn unix_socket(path: &Path, setting: &str, error: &io::Error) -> String {
     let cure = match error.kind() {
         io::ErrorKind::AddrInUse => {
-            let by = unix_owner(path).map(|owner| format!(" by {owner}"));
+            let by = port_owner::of_unix_socket(path).map(|owner| format!(" by {owner}"));
             match path.exists() && by.is_none() && !is_socket(path) {
                 true => ": a file of this name is in the way: remove it, or name another path".to_owned(),
                 false => format!(
@@ -156,76 +135,6 @@ fn is_socket(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket())
 }
 
-/// The process that has a port, as far as this one may see it.
-fn owner(transport: Transport, address: SocketAddr) -> Option<String> {
-    let (tables, state) = transport.tables();
-    let tables = tables.map(|path| fs::read_to_string(path).unwrap_or_default());
-    process_of(tables.iter().find_map(|table| inode_of(table, address, state))?)
-}
-
-/// The process that listens at a Unix socket.
-fn unix_owner(path: &Path) -> Option<String> {
-    let table = fs::read_to_string("/proc/net/unix").ok()?;
-    let path = path.to_str()?;
-    // Connections that wait there have its path, too, and no process.
-    table.lines().skip(1).find_map(|line| {
-        let mut fields = line.split_ascii_whitespace().skip(6);
-        let inode = fields.next()?.parse().ok()?;
-        if fields.next()? == path {
-            process_of(inode)
-        } else {
-            None
-        }
-    })
-}
-
-/// The process that has a socket.
-fn process_of(inode: u64) -> Option<String> {
-    let socket = format!("socket:[{inode}]");
-    let processes = fs::read_dir("/proc").ok()?.filter_map(Result::ok);
-    let is_number = |path: &PathBuf| {
-        path.file_name()
-            .is_some_and(|name| name.to_string_lossy().parse::<u32>().is_ok())
-    };
-    let mut processes = processes.map(|process| process.path()).filter(is_number);
-    let found = processes.find(|process| {
-        let open = fs::read_dir(process.join("fd"))
-            .into_iter()
-            .flatten()
-            .filter_map(Result::ok);
-        let mut targets = open.filter_map(|file| fs::read_link(file.path()).ok());
-        targets.any(|target| target.to_str() == Some(&socket))
-    })?;
-    let name = fs::read_to_string(found.join("comm")).ok()?;
-    Some(format!("{} (process {})", name.trim(), found.file_name()?.to_str()?))
-}
-
-/// The inode of the socket in this state that is in the way of a port, in a table such as
-/// `/proc/net/tcp`.
-fn inode_of(table: &str, wanted: SocketAddr, state: &str) -> Option<u64> {
-    table.lines().skip(1).find_map(|line| {
-        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        let (address, port) = fields.get(1)?.rsplit_once(':')?;
-        let address = address_of(address)?;
-        let is_in_the_way = address.is_unspecified() || wanted.ip().is_unspecified() || address == wanted.ip();
-        let is_it = u16::from_str_radix(port, 16) == Ok(wanted.port()) && *fields.get(3)? == state && is_in_the_way;
-        if is_it { fields.get(9)?.parse().ok() } else { None }
-    })
-}
-
-/// An address in hexadecimal digits, each group of four bytes in the machine's order.
-fn address_of(digits: &str) -> Option<IpAddr> {
-    let group = |at: usize| Some(u32::from_str_radix(digits.get(at..at + 8)?, 16).ok()?.to_ne_bytes());
-    match digits.len() {
-        8 => Some(Ipv4Addr::from(group(0)?).into()),
-        32 => {
-            let bytes = [group(0)?, group(8)?, group(16)?, group(24)?].concat();
-            Some(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?).into())
-        }
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::net::UnixListener;
@@ -255,17 +164,6 @@ mod tests {
             first_of([(Transport::Udp, ([127, 0, 0, 1], 0).into(), "rtc.port")]),
             None
         );
-    }
-
-    #[test]
-    fn the_socket_of_another_address_is_not_in_the_way() {
-        let table = "head\n 0: 0100007F:1EC9 00000000:0000 07 0:0 0:0 0 0 0 77 2\n";
-        let inode = |address: [u8; 4]| inode_of(table, (address, 7_881).into(), "07");
-        assert_eq!(inode([127, 0, 0, 1]), Some(77));
-        assert_eq!(inode([0, 0, 0, 0]), Some(77));
-        assert_eq!(inode([127, 0, 0, 2]), None);
-        let six = address_of("00000000000000000000000001000000");
-        assert_eq!(six, Some(Ipv6Addr::LOCALHOST.into()));
     }
 
     #[test]

@@ -11,7 +11,8 @@ use crate::http::forwarded;
 use crate::http::listen::Front;
 use crate::metrics::Metrics;
 use crate::metrics::forwarded::ForwardCounts;
-use crate::os::refused::{self, Transport};
+use crate::os::port_owner::Transport;
+use crate::os::refused;
 use crate::os::tcp;
 
 /// The port for other controllers, which is open and not served yet, and the way to theirs.

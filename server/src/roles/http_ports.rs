@@ -13,7 +13,8 @@ use listenfd::ListenFd;
 use tracing::{info, warn};
 
 use crate::http::listen::Port;
-use crate::os::refused::{self, Transport};
+use crate::os::port_owner::Transport;
+use crate::os::refused;
 use crate::os::tcp;
 use crate::tls::Certificates;
 

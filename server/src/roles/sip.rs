@@ -19,7 +19,8 @@ use crate::config::{self, Cluster, Config};
 use crate::http::health::Probe;
 use crate::media::node_link::NodeLink;
 use crate::metrics::relay_peers::PeerCounts;
-use crate::os::refused::{self, Transport};
+use crate::os::port_owner::Transport;
+use crate::os::refused;
 use crate::os::tcp;
 use crate::sip;
 

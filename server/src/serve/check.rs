@@ -19,18 +19,11 @@ const UNPRIVILEGED: u16 = 1_024;
 ///
 /// Errors: the configuration has any.
 pub(crate) fn run(mut arguments: cli::CheckConfig) -> Result<(), Box<dyn Error>> {
-    arguments.serve.is_keyless = arguments.role == Some(Role::Media);
-    let (mut report, config) = Report::of(&arguments.serve);
-    if let Some(config) = &config {
-        let certificates = config.tls.iter().flat_map(|tls| &tls.certificates);
-        let certificates = files::check(&certificates.cloned().collect::<Vec<_>>());
-        report.errors = problems(config, &certificates, &arguments.serve);
-        let error = arguments.role.and_then(|role| cluster(config, role).err());
-        let of_role = error.map(|(key, error)| Problem::with(key, error, &arguments.serve));
-        report.errors.extend(of_role);
-        report.warnings.extend(certificates.ok().flatten());
-        report.capabilities = capabilities(config);
-    }
+    let (mut report, config) = examine(&mut arguments.serve, arguments.role);
+    let certificates = config.as_ref().map(certificates);
+    report
+        .warnings
+        .extend(certificates.and_then(|certificates| certificates.ok().flatten()));
     match arguments.json {
         true => writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&report)?)?,
         false => write!(io::stdout(), "{}", text(&report))?,
@@ -40,6 +33,30 @@ pub(crate) fn run(mut arguments: cli::CheckConfig) -> Result<(), Box<dyn Error>>
         1 => Err("the configuration has an error".into()),
         errors => Err(format!("the configuration has {errors} errors").into()),
     }
+}
+
+/// The report about what a server of this role would read, and the configuration if it can be read.
+/// Certificates that are not valid at this time are left to the caller.
+pub(crate) fn examine(serve: &mut cli::Serve, role: Option<Role>) -> (Report, Option<Config>) {
+    serve.is_keyless = role == Some(Role::Media);
+    let (mut report, config) = Report::of(serve);
+    if let Some(config) = &config {
+        report.errors = problems(config, &certificates(config), serve);
+        let error = role.and_then(|role| cluster(config, role).err());
+        let of_role = error.map(|(key, error)| Problem::with(key, error, serve));
+        report.errors.extend(of_role);
+        report.capabilities = capabilities(config);
+    }
+    (report, config)
+}
+
+/// Reads the certificates in files as a server does when it starts. `Ok` has the reason why one is
+/// not valid at this time.
+///
+/// Errors: a file cannot be used.
+fn certificates(config: &Config) -> Result<Option<String>, String> {
+    let files = config.tls.iter().flat_map(|tls| &tls.certificates);
+    files::check(&files.cloned().collect::<Vec<_>>())
 }
 
 /// The configuration of `weir serve`.
@@ -165,7 +182,7 @@ fn text(report: &Report) -> String {
 }
 
 /// An error as a line: its place, its setting, and how to mend it.
-fn line(problem: &Problem) -> String {
+pub(crate) fn line(problem: &Problem) -> String {
     let line = problem.line.map(|line| line.to_string());
     let place = [problem.file.as_deref(), line.as_deref()].into_iter().flatten();
     let place = place.collect::<Vec<&str>>().join(":");

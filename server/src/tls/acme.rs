@@ -61,6 +61,11 @@ pub(super) fn open(settings: Settings, certificates: Certificates) -> Result<Tas
     Ok(task)
 }
 
+/// The file in which the certificate of a directory is stored, with its key.
+pub(crate) fn stored_certificate(settings: &Settings) -> PathBuf {
+    storage::certificate_file(&settings.storage, &settings.directory)
+}
+
 /// Reads the directory's own certificates as a server does when it starts.
 ///
 /// Errors: they are in a file that cannot be used.

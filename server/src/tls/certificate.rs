@@ -106,6 +106,34 @@ impl Certificate {
     }
 }
 
+/// The time in which a certificate is valid. Shape: Unix times in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Validity {
+    /// The second from which on it is valid.
+    pub begin: i64,
+    /// The last second in which it is valid.
+    pub end: i64,
+}
+
+impl Validity {
+    /// Whether this second is in it.
+    pub(crate) fn contains(self, second: i64) -> bool {
+        (self.begin..=self.end).contains(&second)
+    }
+}
+
+/// The time in which a certificate is valid.
+///
+/// Errors: `None` if it is malformed.
+pub(crate) fn validity(certificate: &CertificateDer<'_>) -> Option<Validity> {
+    let (_, certificate) = parse_x509_certificate(certificate).ok()?;
+    let validity = certificate.validity();
+    Some(Validity {
+        begin: validity.not_before.timestamp(),
+        end: validity.not_after.timestamp(),
+    })
+}
+
 /// A Unix time in whole seconds, as in certificates.
 pub(crate) fn seconds(unix: Duration) -> i64 {
     i64::try_from(unix.as_secs()).unwrap_or(i64::MAX)

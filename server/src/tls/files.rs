@@ -120,6 +120,13 @@ pub(crate) fn check(paths: &[CertificateFiles]) -> Result<Option<String>, String
     Ok(served.iter().try_for_each(check_time).err())
 }
 
+/// The certificate in two files.
+///
+/// Errors: the name of a file, and why it cannot be used.
+pub(crate) fn load(files: &CertificateFiles) -> Result<Arc<Certificate>, String> {
+    read(files).map(|served| served.certificate)
+}
+
 /// The certificates to serve.
 struct Changed {
     served: Vec<Served>,

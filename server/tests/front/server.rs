@@ -79,9 +79,24 @@ impl Server {
         server
     }
 
+    /// The file of its configuration.
+    pub(crate) fn config(&self) -> PathBuf {
+        self.folder.join("weir.yaml")
+    }
+
+    /// Its port of HTTP.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Writes another configuration, and has it read.
     pub(crate) fn reload(&self, config: &str) {
-        std::fs::write(self.folder.join("weir.yaml"), format!("{}{config}", self.ports)).expect("a file");
+        std::fs::write(self.config(), format!("{}{config}", self.ports)).expect("a file");
         self.signal(Signal::HUP);
     }
 
@@ -173,11 +188,16 @@ impl Server {
 
     /// Joins with a token of this key, as soon as somebody can.
     pub(crate) fn join(&self, key: &str, secret: &str) -> WebSocket<MaybeTlsStream<TcpStream>> {
+        self.join_as("ada", key, secret)
+    }
+
+    /// The same for this identity.
+    pub(crate) fn join_as(&self, identity: &str, key: &str, secret: &str) -> WebSocket<MaybeTlsStream<TcpStream>> {
         self.wait("it is ready", || self.status("/readyz") == 200);
         let url = format!(
             "ws://127.0.0.1:{}/rtc?protocol=16&access_token={}",
             self.port,
-            token("ada", key, secret)
+            token(identity, key, secret)
         );
         let (mut socket, _) = tungstenite::connect(url).expect("it joins");
         if let MaybeTlsStream::Plain(stream) = socket.get_ref() {

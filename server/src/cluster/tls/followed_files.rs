@@ -71,7 +71,7 @@ impl FollowedFiles {
         self.metrics
             .of_cluster(|counts| counts.set_certificate_end(validity.end));
         let left = validity.end.saturating_sub(now());
-        let time = match validity.is_now() {
+        let time = match validity.contains(now()) {
             false => Time::Invalid,
             true if left < WARNED => Time::EndsSoon,
             true => Time::Valid,

@@ -25,7 +25,7 @@ impl Storage {
     ///
     /// Errors: it cannot be made or written.
     pub(super) fn open(folder: &Path, directory: &str) -> Result<Self, String> {
-        let path = folder.join(name_of(directory));
+        let path = folder_of(folder, directory);
         let cannot = |error: io::Error| refused::folder(&path, "tls.acme.storage", &error);
         DirBuilder::new()
             .recursive(true)
@@ -89,6 +89,15 @@ impl Storage {
         fs::rename(new, self.0.join(name))?;
         File::open(&self.0)?.sync_all()
     }
+}
+
+/// The file of the certificate that a directory of this URL has issued.
+pub(super) fn certificate_file(folder: &Path, directory: &str) -> PathBuf {
+    folder_of(folder, directory).join(CERTIFICATE)
+}
+
+fn folder_of(folder: &Path, directory: &str) -> PathBuf {
+    folder.join(name_of(directory))
 }
 
 /// A file's name out of a URL.

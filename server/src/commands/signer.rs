@@ -1,46 +1,26 @@
-//! `weir token`: an access token on standard output.
+//! The API key that signs the tokens of a command.
 
 use std::error::Error;
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::Duration;
 
-use access::{ApiKeys, sign};
 use zeroize::Zeroizing;
 
-use crate::cli;
+use crate::cli::SignerArgs;
 use crate::config::{DEV_KEY, DEV_SECRET, read_keys};
-use crate::http::dev::claims;
 
 /// The file of keys that the package makes.
 const PACKAGE_KEYS: &str = "/etc/weir/keys";
 
-/// Prints the token.
-pub(crate) fn run(arguments: cli::Token) -> Result<(), Box<dyn Error>> {
-    for (flag, text) in [("--room", &arguments.room), ("--identity", &arguments.identity)] {
-        if text.trim().is_empty() {
-            return Err(format!("{flag} is empty: no server takes such a token").into());
-        }
-    }
-    let (api_key, secret) = signer(&arguments, Path::new(PACKAGE_KEYS))?;
-    let keys = ApiKeys::default().with(api_key.as_str(), secret.as_str());
-    let valid = Duration::from_secs(arguments.valid_minutes * 60);
-    let mut claims = claims(&api_key, &arguments.room, &arguments.identity, valid);
-    claims.name = arguments.name.unwrap_or_default();
-    claims.metadata = arguments.metadata.unwrap_or_default();
-    claims.video.can_publish = arguments.no_publish.then_some(false);
-    claims.video.room_admin = arguments.room_admin;
-    claims.video.room_create = arguments.room_create;
-    claims.video.room_list = arguments.room_list;
-    let token = sign(&claims, &keys).ok_or("the API key did not sign")?;
-    println!("{token}");
-    Ok(())
-}
-
 /// The key that signs, and its secret.
 ///
 /// Errors: there is a file of keys and it cannot be read, or it lacks the key.
-fn signer(arguments: &cli::Token, package: &Path) -> Result<(String, Zeroizing<String>), Box<dyn Error>> {
+pub(crate) fn key(arguments: &SignerArgs) -> Result<(String, Zeroizing<String>), Box<dyn Error>> {
+    signer(arguments, Path::new(PACKAGE_KEYS))
+}
+
+/// The same, with the file of keys that the package may have made.
+fn signer(arguments: &SignerArgs, package: &Path) -> Result<(String, Zeroizing<String>), Box<dyn Error>> {
     let (key, secret) = (arguments.api_key.clone(), arguments.api_secret.clone());
     if let Some(secret) = secret {
         return Ok((key.unwrap_or_else(|| DEV_KEY.to_owned()), Zeroizing::new(secret)));
@@ -84,6 +64,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::cli;
 
     fn signed(package: &Path, more: &[&str]) -> Result<(String, String), String> {
         let arguments = ["weir", "token", "--room", "lobby", "--identity", "ada"];
@@ -91,7 +72,7 @@ mod tests {
         let cli::Command::Token(arguments) = parsed.expect("they are arguments").command else {
             panic!("another command");
         };
-        let signed = signer(&arguments, package).map_err(|error| error.to_string())?;
+        let signed = signer(&arguments.signer, package).map_err(|error| error.to_string())?;
         Ok((signed.0, signed.1.to_string()))
     }
 
