@@ -9,6 +9,7 @@ mod doctor;
 mod drain;
 mod https;
 mod operators;
+mod prometheus;
 mod reload;
 mod server;
 mod slow;
