@@ -1,6 +1,7 @@
 //! The command line.
 
 mod operators;
+mod timelines;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ pub(crate) use operators::{
     CallArgs, CallCommand, CallsArgs, Doctor, ParticipantArgs, ParticipantCommand, RelayArgs, RoomArgs, RoomCommand,
     RoomsArgs, ServerArgs, SignerArgs,
 };
+pub(crate) use timelines::{Explain, TimelineSubject, Trace};
 
 /// Examples of `weir plan`.
 const PLAN_HELP: &str = "Examples:
@@ -65,6 +67,11 @@ pub(crate) enum Command {
     /// Print where each entry of a running switch's data plane runs: in the kernel, or in the base
     /// and why. With --cluster: print the cluster as a running controller knows it.
     Inspect(Inspect),
+    /// Say what was wrong with the call of a participant, when, and why.
+    Explain(Explain),
+    /// Write the call of a participant as a trace for https://ui.perfetto.dev: tracks are streams,
+    /// slices are layers.
+    Trace(Trace),
     /// End forwarding in the kernel that a switch left behind.
     Detach(Detach),
     /// Say how many meetings switches and servers carry, and which resource binds.

@@ -5,6 +5,7 @@ pub(crate) mod calls;
 mod client;
 mod control;
 pub(crate) mod doctor;
+pub(crate) mod explain;
 mod output;
 pub(crate) mod participants;
 pub(crate) mod refusal;

@@ -10,6 +10,7 @@ mod log;
 mod media;
 mod ports;
 mod quotas;
+mod recorder;
 mod regions;
 mod report;
 mod rooms;
@@ -41,6 +42,7 @@ use media::RtcFile;
 pub(crate) use media::{Crypto, Rtc};
 pub(crate) use ports::services;
 pub(crate) use quotas::Quotas;
+pub(crate) use recorder::Recorder;
 pub(crate) use regions::{Regions, is_region};
 pub(crate) use report::{Problem, Report};
 pub(crate) use rooms::{Audio, Room};
@@ -97,6 +99,8 @@ pub(crate) struct Config {
     pub room: Room,
     /// Voices.
     pub audio: Audio,
+    /// Timelines of participants, for `weir explain`.
+    pub recorder: Recorder,
     /// Calls of SIP proxies, if there are to be any.
     pub sip: Option<Sip>,
     /// A TURN server for clients, if there is one.
@@ -139,6 +143,7 @@ struct File {
     quotas: Quotas,
     room: Room,
     audio: Audio,
+    recorder: Recorder,
     sip: Option<Sip>,
     turn: Option<TurnFile>,
     metrics: Metrics,
@@ -232,6 +237,7 @@ impl Config {
             quotas: file.quotas,
             room: file.room,
             audio: file.audio,
+            recorder: file.recorder,
             sip,
             turn,
             metrics: file.metrics,

@@ -6,7 +6,8 @@ mod nodes;
 use std::time::{Duration, Instant};
 
 use access::{ApiKeys, RoomNames};
-use controller::{Controller, Downlink, Output, PinnedRooms, Quotas, WallClock};
+use controller::{Controller, Downlink, Event, Output, PinnedRooms, Quotas, WallClock};
+use timeline::{Recorder, Recording, Timestamp};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -15,6 +16,7 @@ pub(crate) use self::nodes::Nodes;
 use crate::cluster::coordinator::KeepsakeNews;
 use crate::frontends::{CallContext, FrontEndRequest, FrontEnds, events};
 use crate::metrics::Metrics;
+use crate::metrics::recorder::RecorderCounts;
 use crate::os::clock::Clocks;
 
 /// How many questions and settings may wait.
@@ -29,6 +31,8 @@ enum ControllerRequest {
     Downlinks(Option<String>, RoomNames, usize, oneshot::Sender<Vec<Downlink>>),
     /// The cluster with at most this number of rooms; `None` without one.
     Cluster(usize, oneshot::Sender<Option<operator::Cluster>>),
+    Recording(String, String, oneshot::Sender<Option<Recording>>),
+    RecorderCounts(oneshot::Sender<RecorderCounts>),
     Drain,
     Population(oneshot::Sender<(usize, usize)>),
     Ready(oneshot::Sender<bool>),
@@ -45,6 +49,7 @@ pub(crate) fn start(
     mut controller: Controller,
     mut front_ends: FrontEnds,
     nodes: Nodes,
+    recorder: Recorder,
     metrics: Metrics,
 ) -> (Handle, JoinHandle<()>) {
     let (requests, queued) = mpsc::channel(REQUESTS_MAX);
@@ -58,6 +63,7 @@ pub(crate) fn start(
         controller,
         front_ends,
         nodes,
+        recorder,
         metrics,
         wall: Clocks::read().wall,
     };
@@ -69,6 +75,7 @@ struct ControllerTask {
     controller: Controller,
     front_ends: FrontEnds,
     nodes: Nodes,
+    recorder: Recorder,
     metrics: Metrics,
     wall: WallClock,
 }
@@ -81,6 +88,7 @@ impl ControllerTask {
                 self.controller.poll_timeout(),
                 self.front_ends.poll_timeout(),
                 self.nodes.poll_timeout(),
+                self.recorder.poll_timeout(),
             ];
             let timeout = timeouts.into_iter().flatten().min();
             if in_a_row >= NOTICES_IN_A_ROW {
@@ -134,6 +142,12 @@ impl ControllerTask {
             ControllerRequest::Cluster(rooms_max, answer) => {
                 let _ = answer.send(self.nodes.overview(now, &self.controller, rooms_max));
             }
+            ControllerRequest::Recording(room, identity, answer) => {
+                let _ = answer.send(self.recorder.recording(&room, &identity));
+            }
+            ControllerRequest::RecorderCounts(answer) => {
+                let _ = answer.send(RecorderCounts::from(&self.recorder));
+            }
             ControllerRequest::SetKeys(keys) => self.controller.set_keys(keys),
             ControllerRequest::SetQuotas(quotas) => self.controller.set_quotas(now, quotas, &mut outputs),
             ControllerRequest::SetPinned(pinned) => self.controller.placement().set_pinned(pinned),
@@ -171,6 +185,7 @@ impl ControllerTask {
         let mut outputs = Vec::new();
         self.controller.handle_timeout(now, &mut outputs);
         self.nodes.handle_timeout(now, &mut self.controller, &mut outputs);
+        self.recorder.expire(now);
         self.take_kept();
         self.outputs(outputs).await;
         self.front_ends.handle_timeout(moment(&self.controller, self.wall));
@@ -215,8 +230,15 @@ impl ControllerTask {
                     self.nodes.command(node, Some(room), command).await;
                 }
                 Some(Output::Count(counter)) => self.metrics.count(counter),
+                Some(Output::Observation { room, observation }) => {
+                    let at = self.timestamp();
+                    self.recorder.record(at, &room, &observation);
+                }
                 Some(Output::Event(event)) => {
                     events::log(&event);
+                    if let Event::RoomFinished { room } | Event::RoomReleased { room } = &event {
+                        self.recorder.end_room(self.wall.now, room);
+                    }
                     self.keep();
                     self.nodes.note(self.wall.now, &event);
                 }
@@ -242,6 +264,13 @@ impl ControllerTask {
                 KeepsakeNews::Saved(room) => self.front_ends.saved(at, &room),
             }
         }
+    }
+
+    /// The time of what is recorded now.
+    fn timestamp(&self) -> Timestamp {
+        let now = self.wall.now;
+        let unix_ms = u64::try_from(self.wall.unix(now).as_millis()).unwrap_or(u64::MAX);
+        Timestamp { now, unix_ms }
     }
 
     /// Wall-clock time is read along with the monotonic time, since it may have been corrected.

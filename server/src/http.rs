@@ -19,6 +19,7 @@ pub(crate) mod page;
 pub(crate) mod receivers;
 mod signalling;
 pub(crate) mod state;
+mod timelines;
 mod welcome;
 mod whip_session;
 mod worker_relay;
@@ -82,6 +83,14 @@ pub(crate) fn router(http: Http, request_timeout: Duration) -> Router {
         .route("/api/dev-token", post(dev_token))
         .route("/api/receivers", get(all_receivers))
         .route("/api/receivers/me", get(own_receiver))
+        .route(
+            "/api/rooms/{room}/participants/{identity}/timeline",
+            get(timelines::timeline),
+        )
+        .route(
+            "/api/rooms/{room}/participants/{identity}/verdict",
+            get(timelines::verdict),
+        )
         .route("/.well-known/acme-challenge/{token}", get(https::challenge))
         // Signalling paths may have doubled slashes, so they are recognised rather than routed.
         .fallback(other)
@@ -159,7 +168,7 @@ async fn all_receivers(
     let claims = receivers::bearer(authorization(&parts.headers), &http.settings.get().keys)?;
     let scope = receivers::scope(&claims, query.room.as_deref())?;
     if let Scope::Room(room) = &scope
-        && let Some(answer) = receivers_elsewhere(&http, &mut parts, room).await
+        && let Some(answer) = answer_elsewhere(&http, &mut parts, Kind::Receivers, room).await
     {
         return Ok(answer);
     }
@@ -170,19 +179,19 @@ async fn all_receivers(
 async fn own_receiver(State(http): State<Arc<Http>>, request: Request) -> Result<Response<Body>, Denial> {
     let (mut parts, _) = request.into_parts();
     let claims = receivers::bearer(authorization(&parts.headers), &http.settings.get().keys)?;
-    if let Some(answer) = receivers_elsewhere(&http, &mut parts, &claims.video.room).await {
+    if let Some(answer) = answer_elsewhere(&http, &mut parts, Kind::Receivers, &claims.video.room).await {
         return Ok(answer);
     }
     let view: Receiver = receivers::own(&claims, &http.controller, &http.receivers).await?;
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(view)).into_response())
 }
 
-/// The answer about the receivers in a room that another controller serves.
-async fn receivers_elsewhere(http: &Http, head: &mut Parts, room: &str) -> Option<Response<Body>> {
+/// The answer about participants of a room that another controller serves.
+async fn answer_elsewhere(http: &Http, head: &mut Parts, kind: Kind, room: &str) -> Option<Response<Body>> {
     if room.is_empty() {
         return None;
     }
-    let request = RoomRequest::without_body(Kind::Receivers, room);
+    let request = RoomRequest::without_body(kind, room);
     match elsewhere::pass(http, head, request).await {
         Outcome::Here | Outcome::Nowhere => None,
         Outcome::Answered(answer) => Some(answer),

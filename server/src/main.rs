@@ -57,6 +57,8 @@ fn main() -> ExitCode {
         cli::Command::Participant(command) => commands::participants::run(command),
         cli::Command::Call(command) => commands::calls::run(command),
         cli::Command::Inspect(arguments) => inspect::run(arguments),
+        cli::Command::Explain(arguments) => commands::explain::run(arguments),
+        cli::Command::Trace(arguments) => commands::explain::trace(arguments),
         cli::Command::Detach(arguments) => inspect::detach(arguments),
         cli::Command::Plan(arguments) => plan::run(*arguments),
         cli::Command::ImportConfig(arguments) => import::run(arguments),

@@ -9,6 +9,7 @@ pub(crate) mod forwarded;
 pub(crate) mod ownership;
 pub(crate) mod process;
 pub(crate) mod receivers;
+pub(crate) mod recorder;
 pub(crate) mod relay_peers;
 mod rtpengine;
 mod sip;

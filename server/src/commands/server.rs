@@ -50,6 +50,8 @@ pub(crate) enum Grant<'a> {
     Create,
     /// To administer this room.
     Admin(&'a str),
+    /// To administer this room, and to see the addresses of its participants.
+    Addresses(&'a str),
     /// To see how all receivers do.
     Receivers,
 }
@@ -75,7 +77,7 @@ impl Api {
         let token = self.token(grant)?;
         let answer = self.client.post(&path, Some(&token), body.to_string()).await?;
         match answer.status {
-            200 => read(&answer),
+            200 => read_answer(&answer),
             _ => Err(self.refusal(&answer)),
         }
     }
@@ -85,12 +87,39 @@ impl Api {
     /// Errors: there is no answer, or it is an error.
     pub(crate) async fn receivers(&self, room: Option<&str>) -> Result<Receivers, Refusal> {
         let (path, grant) = match room {
-            Some(room) => (format!("/api/receivers?room={}", in_query(room)), Grant::Admin(room)),
+            Some(room) => (format!("/api/receivers?room={}", in_url(room)), Grant::Admin(room)),
             None => ("/api/receivers".to_owned(), Grant::Receivers),
         };
         let answer = self.client.get(&path, Some(&self.token(grant)?)).await?;
         match answer.status {
-            200 => read(&answer),
+            200 => read_answer(&answer),
+            _ => Err(self.refusal(&answer)),
+        }
+    }
+
+    /// The record of a participant: its `timeline` or the `verdict`, of so long ago.
+    ///
+    /// Errors: there is no answer, or it is an error.
+    pub(crate) async fn history(
+        &self,
+        room: &str,
+        identity: &str,
+        view: &str,
+        since: Option<&str>,
+    ) -> Result<Value, Refusal> {
+        let since = since.map_or(String::new(), |since| format!("?since={}", in_url(since)));
+        let path = format!(
+            "/api/rooms/{}/participants/{}/{view}{since}",
+            in_url(room),
+            in_url(identity)
+        );
+        let token = self.token(Grant::Addresses(room))?;
+        let answer = self.client.get(&path, Some(&token)).await?;
+        match answer.status {
+            200 => read_answer(&answer),
+            404 => Err(Refusal::NotFound(escaped(
+                String::from_utf8_lossy(&answer.body).trim_end(),
+            ))),
             _ => Err(self.refusal(&answer)),
         }
     }
@@ -122,6 +151,11 @@ impl Api {
             Grant::Create => video.room_create = true,
             Grant::Admin(room) => {
                 video.room_admin = true;
+                video.room = room.to_owned();
+            }
+            Grant::Addresses(room) => {
+                video.room_admin = true;
+                video.room_list = true;
                 video.room = room.to_owned();
             }
             Grant::Receivers => {
@@ -178,13 +212,23 @@ fn failed(why: impl Display) -> Refusal {
     Refusal::Failed(why.to_string())
 }
 
-fn read<T: DeserializeOwned>(answer: &Answer) -> Result<T, Refusal> {
-    serde_json::from_slice(&answer.body)
-        .map_err(|error| failed(format!("the server's answer is of another version of Weir: {error}")))
+fn read_answer<T: DeserializeOwned>(answer: &Answer) -> Result<T, Refusal> {
+    serde_json::from_slice(&answer.body).map_err(of_another_version)
 }
 
-/// A value in the query of a URL (RFC 3986 section 2.1).
-fn in_query(value: &str) -> String {
+/// The value in an answer.
+///
+/// Errors: it is another one.
+pub(crate) fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Refusal> {
+    serde_json::from_value(answer).map_err(of_another_version)
+}
+
+fn of_another_version(error: serde_json::Error) -> Refusal {
+    failed(format!("the server's answer is of another version of Weir: {error}"))
+}
+
+/// A value in the query of a URL, or a segment of its path (RFC 3986 section 2.1).
+fn in_url(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
     for byte in value.bytes() {
         match byte {
@@ -200,8 +244,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_write_names_into_queries() {
-        assert_eq!(in_query("a-b_c.d~9"), "a-b_c.d~9");
-        assert_eq!(in_query("a&b=c d/é"), "a%26b%3Dc%20d%2F%C3%A9");
+    fn commands_write_names_into_urls() {
+        assert_eq!(in_url("a-b_c.d~9"), "a-b_c.d~9");
+        assert_eq!(in_url("a&b=c d/é"), "a%26b%3Dc%20d%2F%C3%A9");
     }
 }

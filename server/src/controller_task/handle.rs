@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use access::{ApiKeys, RoomNames};
 use controller::{Downlink, PinnedRooms, Quotas};
+use timeline::Recording;
 use tokio::sync::{mpsc, oneshot};
 
 use super::ControllerRequest;
+use crate::metrics::recorder::RecorderCounts;
 
 /// The handle on the controller.
 #[derive(Clone)]
@@ -56,6 +58,24 @@ impl Handle {
         let request = ControllerRequest::Cluster(rooms_max, answer);
         self.requests.send(request).await.ok()?;
         answered.await.ok()?
+    }
+
+    /// A copy of the timeline of a participant, by room and identity, if there is one.
+    pub(crate) async fn recording(&self, room: String, identity: String) -> Option<Recording> {
+        let (answer, answered) = oneshot::channel();
+        let request = ControllerRequest::Recording(room, identity, answer);
+        self.requests.send(request).await.ok()?;
+        answered.await.ok()?
+    }
+
+    /// The counts of the recorder of timelines; `None` at the end of the controller.
+    pub(crate) async fn recorder_counts(&self) -> Option<RecorderCounts> {
+        let (answer, answered) = oneshot::channel();
+        self.requests
+            .send(ControllerRequest::RecorderCounts(answer))
+            .await
+            .ok()?;
+        answered.await.ok()
     }
 
     /// Has refreshed tokens signed with these keys from now on.

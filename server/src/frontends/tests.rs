@@ -60,7 +60,9 @@ async fn a_front_end_is_added_beside_all_others() {
     let of_controller = controller::Config::new(ApiKeys::default().with("devkey", "secret"));
     let controller = Controller::new(of_controller, Clocks::read().wall, [7; 32]);
     let node = NodeLink::new(southbound::NodeId(1), commands, noticed);
-    let (_handle, _task) = controller_task::start(controller, front_ends, controller_task::Nodes::Own(node), metrics);
+    let nodes = controller_task::Nodes::Own(node);
+    let recorder = timeline::Recorder::new(timeline::Config::default());
+    let (_handle, _task) = controller_task::start(controller, front_ends, nodes, recorder, metrics);
     let request = controller::AdminRequest::CreateRoom(controller::CreateRoom {
         api_key: "devkey".to_owned(),
         name: "lobby".to_owned(),

@@ -50,6 +50,9 @@ impl Endpoint {
             text.family("weir_participants", "gauge", "Participants in all rooms");
             text.sample("weir_participants", &[], participants);
         }
+        if let Ok(Some(counts)) = timeout(POPULATION_MAX, controller.recorder_counts()).await {
+            counts.write(&mut text);
+        }
         if let Ok(Some(cluster)) = timeout(POPULATION_MAX, controller.cluster(0)).await {
             write_standing(&cluster, &mut text);
         }

@@ -8,6 +8,7 @@ mod hostile;
 mod https;
 mod never;
 mod proxies;
+mod timelines;
 mod whip_requests;
 
 use std::net::IpAddr;
@@ -115,10 +116,15 @@ fn server_with<P: DataPlane + Send + 'static>(
         room_events: mpsc::channel(1).0,
     };
     let (front_ends, handles) = frontends::all(of_front_ends, metrics.clone());
+    let of_controller = controller::Config {
+        observations: true,
+        ..controller::Config::new(keys())
+    };
     let (controller, task) = controller_task::start(
-        Controller::new(controller::Config::new(keys()), clocks.wall, [7; 32]),
+        Controller::new(of_controller, clocks.wall, [7; 32]),
         front_ends,
         controller_task::Nodes::Own(node.controller),
+        timeline::Recorder::new(timeline::Config::default()),
         metrics.clone(),
     );
     let http = Http {

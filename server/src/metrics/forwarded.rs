@@ -16,17 +16,20 @@ pub(crate) enum Kind {
     Api,
     /// The state of receivers.
     Receivers,
+    /// The timeline of a participant.
+    Timelines,
     /// A worker of agents, which each controller knows.
     Worker,
 }
 
 impl Kind {
     /// All of them, with their names in metrics.
-    const NAMES: [(Self, &'static str); 5] = [
+    const NAMES: [(Self, &'static str); 6] = [
         (Kind::Signalling, "signalling"),
         (Kind::Whip, "whip"),
         (Kind::Api, "api"),
         (Kind::Receivers, "receivers"),
+        (Kind::Timelines, "timelines"),
         (Kind::Worker, "worker"),
     ];
 }

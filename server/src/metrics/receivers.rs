@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use agent::Receiver;
-use agent::receivers::{Granted, Limit};
+use agent::receivers::{Granted, limit};
 use operator::receivers as views;
 use wire::MediaKind;
 
@@ -181,17 +181,6 @@ fn paused(receiver: &Receiver) -> f64 {
     without
         .filter(|subscription| subscription.granted == Granted::NoRoom)
         .count() as f64
-}
-
-/// The limit that holds an estimate, in the operator's view.
-pub(crate) fn limit(limit: Limit) -> views::Limit {
-    match limit {
-        Limit::Start => views::Limit::Start,
-        Limit::Delay => views::Limit::Delay,
-        Limit::Loss => views::Limit::Loss,
-        Limit::Remb => views::Limit::Remb,
-        Limit::FeedbackTimeout => views::Limit::Silence,
-    }
 }
 
 /// The outcome of a subscription, in the operator's view.

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use controller::Controller;
 use southbound::ControllerId;
+use timeline::Recorder;
 use tokio::task::JoinHandle;
 
 use super::{Process, reach, seed};
@@ -51,7 +52,8 @@ pub(crate) fn start(
     };
     let (front_ends, handles) = frontends::all(settings, metrics.clone());
     webhooks.report_to(handles.webhooks.clone());
-    let (controller, task) = controller_task::start(controller, front_ends, nodes, metrics.clone());
+    let recorder = Recorder::new(config.recorder.into());
+    let (controller, task) = controller_task::start(controller, front_ends, nodes, recorder, metrics.clone());
     Ok(Rooms {
         controller,
         front_ends: handles,
@@ -80,6 +82,7 @@ fn of_controller(config: &Config, id: ControllerId, node_ips: &[IpAddr]) -> cont
         quotas: (&config.quotas).into(),
         visible: config.room.visible.into(),
         voices: config.audio.voices(),
+        observations: Recorder::new(config.recorder.into()).is_on(),
         pinned: pinned(config),
         turn: turn.map(|turn| reach::turn_for_clients(turn, config.tls.as_ref(), node_ips)),
         ..defaults

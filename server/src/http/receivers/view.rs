@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use agent::receivers::{DownlinkState, Granted, LayerRate, SubscriptionState, Target, Usage};
+use agent::receivers::{DownlinkState, Granted, LayerRate, SubscriptionState, Target, limit, usage};
 use controller::Subscribed;
 use operator::receivers as views;
 use southbound::{SubscriptionId, SubscriptionSettings};
 
-use crate::metrics::receivers::{limit, media_kind, subscription_state};
+use crate::metrics::receivers::{media_kind, subscription_state};
 
 /// Combines the state of the controller and the agent. A downlink that the agent does not know gets
 /// nothing.
@@ -107,14 +107,6 @@ fn layer(layer: LayerRate) -> views::Layer {
         width,
         height,
         fps: layer.fps,
-    }
-}
-
-fn usage(usage: Usage) -> views::Usage {
-    match usage {
-        Usage::Normal => views::Usage::Normal,
-        Usage::Over => views::Usage::Over,
-        Usage::Under => views::Usage::Under,
     }
 }
 
