@@ -7,7 +7,7 @@ from places import HERE, ROOT, Problem
 from suites import BROKEN, NOTICED, SKIPPED, SURVIVED
 
 HEADING = "## Results"
-COLUMNS = ["place", "file", "result", "the first test that notices, or the reason", "revision"]
+COLUMNS = ["place", "file", "result", "the first test that notices, or the reason", "tree of"]
 
 
 class Row:
@@ -43,12 +43,12 @@ def summary(rows, all_places):
 
 
 def revision():
-    """The last commit that changed more than the list of places, its programs and documents."""
+    """The date of the last commit that changed more than the list of places, its programs and documents."""
     others = [".", f":!{HERE.relative_to(ROOT)}", ":!docs", ":!*.md"]
     git = lambda *words: subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
     if git("status", "--porcelain", "--untracked-files=no", "--", *others):
         raise Problem("results are recorded of a tree without changes only")
-    return git("log", "-1", "--format=%h", "--abbrev=8", "--", *others)
+    return git("log", "-1", "--format=%cs", "--", *others)
 
 
 def read(page):
