@@ -51,7 +51,8 @@ export class IsolatedMeeting {
   /**
    * Everybody joins and publishes. `restrict(network, names)` changes the network beforehand.
    * `host` is the server's in URLs, `address` the one it binds to, `url` that of signalling;
-   * `options` and `configuration` are more for the server, and `flags` for the browsers.
+   * `options` and `configuration` are more for the server, and `flags` for the browsers. A cable
+   * can be laid to the `limited` person.
    */
   async meet({
     restrict = () => {},
@@ -61,13 +62,14 @@ export class IsolatedMeeting {
     options = "",
     configuration = "",
     flags = [],
+    limited,
   }) {
     this.#host = host;
     const folder = mkdtempSync(join(tmpdir(), "weir-isolated-"));
     this.#parts.push(() => rmSync(folder, { recursive: true, force: true }));
     this.network = createNetwork(
       `weir-isolated-${process.pid}`,
-      NAMES.map((name) => ({ name, limited: false })),
+      NAMES.map((name) => ({ name, limited: name === limited })),
     );
     this.#parts.push(() => this.network.remove());
     restrict(this.network, NAMES);
