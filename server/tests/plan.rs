@@ -41,9 +41,9 @@ fn a_question_is_answered_for_every_device() {
     }
     let clear = printed("--rooms 500 --participants 8 --senders 2 --quality 720p --clear --device tofino2");
     assert!(clear.contains("128,000        1  trees"), "{clear}");
-    // 728 meetings of ten with one stream each to nine others.
+    // 3,276 meetings of ten, by the numbers of receivers.
     let program = printed("--participants 10 --quality 1080p --clear --no-audio --device weir-p4");
-    assert!(program.contains("728        1  replicas"), "{program}");
+    assert!(program.contains("3,276        1  receivers"), "{program}");
 }
 
 #[test]

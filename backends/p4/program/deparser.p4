@@ -7,6 +7,8 @@
 // Data and its own checksum are summed together, which gives zero if the checksum is right
 // (RFC 1071). Computing the checksum again and comparing would refuse the all ones for zero.
 //
+// The payload is summed up to the end of the frame, unless that is behind the end of the datagram.
+//
 // The pseudo header has addresses of 128 bits for IPv4 too: ::ffff:a.b.c.d twice adds nothing to a
 // sum in ones' complement.
 
@@ -20,8 +22,8 @@
     SUMMED_SLOT(0), SUMMED_SLOT(1), SUMMED_SLOT(2), SUMMED_SLOT(3), \
     SUMMED_SLOT(4), SUMMED_SLOT(5), SUMMED_SLOT(6), SUMMED_SLOT(7), \
     hdr.tail, hdr.mid_one, hdr.mid_two, hdr.mid_1, hdr.mid_2, hdr.mid_3, hdr.time_one, hdr.time_two, hdr.time, \
-    hdr.fill_1, hdr.fill_2, hdr.fill_3, hdr.filling, hdr.count, \
-    hdr.rtcp, hdr.sender_info, hdr.sdes, hdr.blocks, hdr.next_rtcp
+    hdr.fill_1, hdr.fill_2, hdr.fill_3, \
+    hdr.rtcp, hdr.blocks, hdr.next_rtcp, hdr.filling, hdr.count
 
 #define SUMMED_IPV4 \
     hdr.ipv4.version, hdr.ipv4.words, hdr.ipv4.tos, hdr.ipv4.len, hdr.ipv4.id, hdr.ipv4.flags, \
@@ -31,15 +33,18 @@
 control VerifySums(inout headers_t hdr, inout metadata_t meta) {
     apply {
         verify_checksum(hdr.ipv4.isValid(), { hdr.ipv4.checksum, SUMMED_IPV4 }, meta.residue, HashAlgorithm.csum16);
-        verify_checksum_with_payload((hdr.rtp.isValid() || hdr.rtcp.isValid()) && meta.checksum != 0,
+        verify_checksum_with_payload((hdr.rtp.isValid() || hdr.rtcp.isValid()) && meta.checksum != 0 && meta.has_trailer == 0,
                                      { hdr.udp.checksum, SUMMED }, meta.residue, HashAlgorithm.csum16);
+        verify_checksum((hdr.rtp.isValid() || hdr.rtcp.isValid()) && meta.checksum != 0 && meta.has_trailer == 1,
+                        { hdr.udp.checksum, SUMMED }, meta.residue, HashAlgorithm.csum16);
     }
 }
 
 control ComputeSums(inout headers_t hdr, inout metadata_t meta) {
     apply {
         update_checksum(hdr.ipv4.isValid(), { SUMMED_IPV4 }, hdr.ipv4.checksum, HashAlgorithm.csum16);
-        update_checksum_with_payload(meta.is_summed == 1, { SUMMED }, hdr.udp.checksum, HashAlgorithm.csum16);
+        update_checksum_with_payload(meta.is_summed == 1 && meta.has_trailer == 0, { SUMMED }, hdr.udp.checksum, HashAlgorithm.csum16);
+        update_checksum(meta.is_summed == 1 && meta.has_trailer == 1, { SUMMED }, hdr.udp.checksum, HashAlgorithm.csum16);
         update_checksum(meta.is_summed == 1 && hdr.udp.checksum == 0, { 16w0 }, hdr.udp.checksum, HashAlgorithm.csum16);
     }
 }
@@ -84,12 +89,10 @@ control WeirDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.fill_1);
         packet.emit(hdr.fill_2);
         packet.emit(hdr.fill_3);
-        packet.emit(hdr.filling);
-        packet.emit(hdr.count);
         packet.emit(hdr.rtcp);
-        packet.emit(hdr.sender_info);
-        packet.emit(hdr.sdes);
         packet.emit(hdr.blocks);
         packet.emit(hdr.next_rtcp);
+        packet.emit(hdr.filling);
+        packet.emit(hdr.count);
     }
 }

@@ -32,12 +32,10 @@ control WeirEgress(inout headers_t hdr, inout metadata_t meta, inout standard_me
                     meta.reason = REASON_STRUCTURE;
                     clone_preserving_field_list(CloneType.E2E, CPU_SESSION, 1);
                 }
-            } else if (meta.reason == REASON_AGAIN) {
-                // The pass before this one took the even position.
+            } else {
+                // REASON_AGAIN. The pass before this one took the even position.
                 meta.position = meta.position + 1;
                 recirculate_preserving_field_list(1);
-            } else {
-                punt();
             }
         } else if (standard.instance_type == EGRESS_CLONE) {
             punt();

@@ -101,10 +101,16 @@ header mandatory_t {
     bit<16> frame;
 }
 
-// The bytes after them. In a descriptor the first bit says that a structure follows.
+// The bytes after them. In a descriptor the first bit says that a structure follows, and the next ones
+// that in this order follow: the active decode targets, and in the place of the template's the frame's
+// indications for decode targets, the frames that it refers to, and its places in chains.
 header extended_t {
     bit<1> structure;
-    bit<7> flags;
+    bit<1> active;
+    bit<1> own_indications;
+    bit<1> own_references;
+    bit<1> own_chains;
+    bit<3> rest;
     varbit<2008> bytes;
 }
 
@@ -113,7 +119,8 @@ header tail_t {
     varbit<12000> bytes;
 }
 
-// The payload of a packet with padding, but for its last byte, which is the count.
+// The payload, where its end has to be found: of a packet with padding but for the last byte, which
+// is the count, and of a packet in a frame with a trailer.
 header filling_t {
     varbit<12000> bytes;
 }
@@ -161,13 +168,6 @@ header rtcp_t {
     bit<32> ssrc;
 }
 
-header sender_info_t {
-    bit<64> ntp;
-    bit<32> timestamp;
-    bit<32> packets;
-    bit<32> octets;
-}
-
 header blocks_t { // the report blocks of a receiver report
     varbit<5952> bytes;
 }
@@ -184,13 +184,13 @@ header next_rtcp_t { // the packet after it
 header packet_in_t {
     bit<8> reason;
     bit<16> port;
-    bit<16> index;
+    index_t index;
     bit<8> epoch;
     bit<16> source_number;
     bit<16> sent_number;
     bit<16> frame;
     bit<8> layer;
-    bit<16> stream;
+    stream_t stream;
 }
 
 @controller_header("packet_out")
@@ -233,8 +233,6 @@ struct headers_t {
     filling_t filling;
     count_t count;
     rtcp_t rtcp;
-    sender_info_t sender_info;
-    rtcp_t sdes;
     blocks_t blocks;
     next_rtcp_t next_rtcp;
 }
@@ -243,13 +241,13 @@ struct metadata_t {
     // Kept by clones and recirculated packets.
     @field_list(1) bit<8> reason;
     @field_list(1) bit<16> arrival_port;
-    @field_list(1) bit<16> stream;
+    @field_list(1) stream_t stream;
     @field_list(1) bit<1> structure;
     @field_list(1) mac_t host_src_mac;
     @field_list(1) mac_t host_dst_mac;
     @field_list(1) bit<16> position;
     @field_list(1) bit<8> depth;
-    @field_list(1) bit<16> index;
+    @field_list(1) index_t index;
     @field_list(1) bit<8> epoch;
     @field_list(1) bit<16> source_number;
     @field_list(1) bit<16> sent_number;
@@ -263,6 +261,7 @@ struct metadata_t {
     bit<1> is_neighbour; // ARP or neighbour discovery
     bit<1> has_options;
     bit<1> is_fragment;
+    bit<1> has_trailer; // the frame goes on behind the IP packet
     bit<16> ip_payload; // bytes
     bit<16> checksum;   // UDP's
     bit<16> residue;    // zero: the checksum of data that includes its own
@@ -273,7 +272,14 @@ struct metadata_t {
     bit<1> two_byte;
     bit<1> is_deep;     // elements are left that the walk did not reach
     bit<1> is_whole;    // an RTP packet has all of the header that it claims to have
-    bit<1> is_report;   // a sender report that can be replicated
+    dependencies_t dependencies_0; // of each element, if it is a descriptor
+    dependencies_t dependencies_1;
+    dependencies_t dependencies_2;
+    dependencies_t dependencies_3;
+    dependencies_t dependencies_4;
+    dependencies_t dependencies_5;
+    dependencies_t dependencies_6;
+    dependencies_t dependencies_7;
 
     // Ingress.
     bit<2> way;
@@ -282,13 +288,11 @@ struct metadata_t {
     bit<1> set_tos;
     bit<8> tos;
     bit<32> ssrc;
-    bit<2> feedback_class;
     bit<16> group;
     bit<16> branches;
     bit<2> exclude; // the exclusion id of the nodes that are to make no copies, or 0
     bit<1> described;
     bit<8> descriptor_id;
-    bit<1> pass;
     bit<1> is_empty; // nothing but padding
     bit<16> rid;     // of the receiver
 
@@ -299,6 +303,11 @@ struct metadata_t {
     bit<1> starts_frame;
     bit<1> ends_frame;
     bit<6> template_id;
+    bit<4> own; // the descriptor has active targets, and its own indications, references and chains
+    dependencies_t dependencies;
+    reference_t back;      // the frame before it that its template refers to; 0 for none or several
+    reference_t reference; // the same by its own references
+    bit<4> chain;          // of its layer
     bit<16> frame;
     bit<2> spatial;
     bit<3> temporal;
@@ -309,6 +318,7 @@ struct metadata_t {
     bit<1> key_frame;
 
     // The replica's entry.
+    bit<1> is_here; // there is one
     bit<8> entry_epoch;
     bit<32> replica_ssrc;
     bit<1> start;

@@ -9,6 +9,8 @@ control WeirIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
     counter(1, CounterType.packets_and_bytes) fragment;
     counter(1, CounterType.packets_and_bytes) options;
     counter(1, CounterType.packets_and_bytes) checksum;
+    counter(1, CounterType.packets_and_bytes) no_ip;
+    counter(1, CounterType.packets_and_bytes) mapped_address;
     counter(1, CounterType.packets_and_bytes) punted;
 
     Relay() relays;
@@ -17,7 +19,6 @@ control WeirIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
     Layers() layers;
     Replicate() replicas;
     Rtcp() rtcp;
-    Report() reports;
     Route() routes;
 
     action serve(mac_t src_mac, mac_t dst_mac) {
@@ -65,11 +66,13 @@ control WeirIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
             drop();
         } else if (!hdr.ipv4.isValid() && !hdr.ipv6.isValid()) {
             is_routed = false;
+            no_ip.count(0);
             drop();
         } else if (hdr.ipv6.isValid()) {
             // Keys have IPv4 addresses in this form, which no packet of IPv6 may have.
             if (meta.src_addr[127:32] == 0xffff || meta.dst_addr[127:32] == 0xffff) {
                 is_routed = false;
+                mapped_address.count(0);
                 drop();
             }
         }
@@ -84,23 +87,21 @@ control WeirIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
             }
         }
         if (meta.for_host == 1 && meta.ttl > 1) {
-            if (hdr.rtp.isValid() && meta.is_whole == 1) {
+            // A relay's bytes are counted by frames, so it gets none with anything behind the datagram.
+            if (hdr.rtp.isValid() && meta.is_whole == 1 && meta.has_trailer == 0) {
                 relays.apply(hdr, meta);
-            } else if (hdr.rtcp.isValid() && meta.is_report == 0) {
+            } else if (hdr.rtcp.isValid()) {
                 rtcp.apply(hdr, meta, standard);
             }
         }
         if (hdr.packet_out.isValid() ||
-            (meta.for_host == 1 && meta.ttl > 1 && (hdr.rtp.isValid() || meta.is_report == 1) && hdr.udp.len <= MEDIA_MAX)) {
+            (meta.for_host == 1 && meta.ttl > 1 && hdr.rtp.isValid())) {
             senders.apply(hdr, meta, standard);
         }
         if (meta.group != 0) {
             bool is_copied = false;
 
-            if (meta.is_report == 1) {
-                reports.apply(meta, is_copied);
-                meta.pass = 1;
-            } else if (meta.is_whole == 0) {
+            if (meta.is_whole == 0) {
                 is_routed = false;
                 malformed.count(0);
                 drop();
@@ -119,13 +120,9 @@ control WeirIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
             if (is_copied) {
                 is_routed = false;
                 if (is_first) {
-                    if (meta.pass == 1) {
-                        meta.reason = REASON_HOST;
-                        clone_preserving_field_list(CloneType.I2E, HOST_SESSION, 1);
-                    } else if (meta.structure == 1) {
-                        meta.reason = REASON_STRUCTURE;
-                        clone_preserving_field_list(CloneType.I2E, CPU_SESSION, 1);
-                    }
+                    // The host counts arrivals, and may have other receivers.
+                    meta.reason = REASON_HOST;
+                    clone_preserving_field_list(CloneType.I2E, HOST_SESSION, 1);
                 }
                 replicas.apply(hdr, meta, standard, is_first);
             }

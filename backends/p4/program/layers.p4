@@ -22,21 +22,29 @@
             meta.frame = hdr.mandatory[I].frame; \
             if (hdr.extended[I].isValid()) { \
                 meta.structure = hdr.extended[I].structure; \
+                meta.own = hdr.extended[I].active ++ hdr.extended[I].own_indications ++ \
+                           hdr.extended[I].own_references ++ hdr.extended[I].own_chains; \
+                meta.dependencies = meta.dependencies_##I; \
             } \
         } \
     }
+
+#include "dependencies.p4"
 
 control Layers(inout headers_t hdr, inout metadata_t meta, in bool is_first) {
     counter(1, CounterType.packets_and_bytes) template_unknown;
     counter(1, CounterType.packets_and_bytes) structure;
     counter(1, CounterType.packets_and_bytes) deep_extension;
+    Dependencies() dependencies;
 
     // top: the highest temporal layer that the sender makes of its one size; 0 where it makes
     // several. up: the highest temporal layer that a receiver of this frame may go up to. enters: a
     // receiver of lower layers may begin with this frame. At the lowest rate this is a receiver of
     // smaller sizes, and at higher ones a receiver of lower rates. above: receivers of larger sizes
-    // need the frame too. key_frame: it refers to no other.
-    action layer(bit<2> spatial, bit<3> temporal, bit<3> top, bit<3> up, bit<1> enters, bit<1> above, bit<1> key_frame) {
+    // need the frame too. key_frame: it refers to no other. back: the one frame that it refers to. chain:
+    // the one that protects its layer, or 8 if it has none that is read.
+    action layer(bit<2> spatial, bit<3> temporal, bit<3> top, bit<3> up, bit<1> enters, bit<1> above, bit<1> key_frame,
+                 reference_t back, bit<4> chain) {
         meta.spatial = spatial;
         meta.temporal = temporal;
         meta.top = top;
@@ -44,6 +52,8 @@ control Layers(inout headers_t hdr, inout metadata_t meta, in bool is_first) {
         meta.enters = enters;
         meta.above = above;
         meta.key_frame = key_frame;
+        meta.back = back;
+        meta.chain = chain;
     }
 
     table template_layer {
@@ -55,7 +65,7 @@ control Layers(inout headers_t hdr, inout metadata_t meta, in bool is_first) {
             layer;
             @defaultonly NoAction;
         }
-        size = 65536;
+        size = CELLS;
     }
 
     // The upper layers of a meeting with receivers of reduced quality have trees of their own, by
@@ -75,7 +85,7 @@ control Layers(inout headers_t hdr, inout metadata_t meta, in bool is_first) {
             use_group;
             @defaultonly NoAction;
         }
-        size = 131072;
+        size = CELLS / 4;
     }
 
     apply {
@@ -107,6 +117,8 @@ control Layers(inout headers_t hdr, inout metadata_t meta, in bool is_first) {
                     if (is_first) {
                         structure.count(0);
                     }
+                } else if (meta.own[2:0] != 0) {
+                    dependencies.apply(meta);
                 }
             }
             layer_group.apply();

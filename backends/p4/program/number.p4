@@ -106,47 +106,43 @@ control Number(inout headers_t hdr, inout metadata_t meta) {
             number_before = meta.number;
             meta.had_temporal = meta.has_temporal;
 
-            if (hdr.rtp.isValid()) {
-                meta.source_number = hdr.rtp.sequence;
-                if (meta.started == 0) {
-                    ahead = meta.source_number - meta.number;
-                    if (meta.moved == 0 || IS_NEWER(ahead)) {
-                        is_newest = 1;
-                        meta.moved = 1;
-                        meta.number = meta.source_number;
-                    }
+            meta.source_number = hdr.rtp.sequence;
+            if (meta.started == 0) {
+                ahead = meta.source_number - meta.number;
+                if (meta.moved == 0 || IS_NEWER(ahead)) {
+                    is_newest = 1;
+                    meta.moved = 1;
+                    meta.number = meta.source_number;
                 }
-                if (meta.started == 0 && meta.verdict == SEND) {
-                    if (is_newest == 1 && meta.named == 1 && meta.structure == 1 && meta.starts_frame == 1 && meta.spatial == 0) {
-                        begin();
-                        meta.number = meta.method == METHOD_OFFSET ? meta.source_number - 1 : meta.source_number;
-                        meta.offset = meta.source_number - meta.next;
-                        meta.newest_frame = meta.frame;
-                        meta.since = meta.source_number;
-                        meta.ended = meta.ends_frame;
-                        meta.past_frame_0 = meta.frame;
-                        meta.past_offset_0 = meta.offset;
-                        meta.past_frame_1 = meta.frame;
-                        meta.past_offset_1 = meta.offset;
-                        meta.past_frame_2 = meta.frame;
-                        meta.past_offset_2 = meta.offset;
-                    } else {
-                        meta.verdict = AWAITING_KEY_FRAME;
-                    }
+            }
+            if (meta.started == 0 && meta.verdict == SEND) {
+                if (is_newest == 1 && meta.named == 1 && meta.structure == 1 && meta.starts_frame == 1 && meta.spatial == 0) {
+                    begin();
+                    meta.number = meta.method == METHOD_OFFSET ? meta.source_number - 1 : meta.source_number;
+                    meta.offset = meta.source_number - meta.next;
+                    meta.newest_frame = meta.frame;
+                    meta.since = meta.source_number;
+                    meta.ended = meta.ends_frame;
+                    meta.past_frame_0 = meta.frame;
+                    meta.past_offset_0 = meta.offset;
+                    meta.past_frame_1 = meta.frame;
+                    meta.past_offset_1 = meta.offset;
+                    meta.past_frame_2 = meta.frame;
+                    meta.past_offset_2 = meta.offset;
+                } else {
+                    meta.verdict = AWAITING_KEY_FRAME;
                 }
-                if (meta.started == 1) {
-                    // A frame of an unknown template is sent, and changes nothing.
-                    if (meta.verdict == SEND && meta.known == 1) {
-                        select_frame.apply(meta);
-                    }
-                    if (meta.method == METHOD_OFFSET) {
-                        by_offset.apply(meta);
-                    } else if (meta.verdict == SEND || meta.verdict == OUTSIDE_TARGET) {
-                        by_frames.apply(meta);
-                    }
+            }
+            if (meta.started == 1) {
+                // A frame of an unknown template is sent, and changes nothing.
+                if (meta.verdict == SEND && meta.known == 1) {
+                    select_frame.apply(meta);
                 }
-            } else if (meta.started == 0 && meta.verdict == SEND) {
-                meta.verdict = AWAITING_KEY_FRAME;
+                if (meta.method == METHOD_OFFSET) {
+                    by_offset.apply(meta);
+                } else if (meta.verdict == SEND || meta.verdict == OUTSIDE_TARGET) {
+                    by_frames.apply(meta);
+                }
             }
 
             if (meta.offset != meta.offset_before) {
@@ -155,7 +151,7 @@ control Number(inout headers_t hdr, inout metadata_t meta) {
             // A report is due with the next packet that is sent (egress.p4), and with the first of each
             // 64 numbers.
             meta.is_told = 0;
-            if (meta.verdict == SEND && hdr.rtp.isValid()) {
+            if (meta.verdict == SEND) {
                 if (meta.untold == 1 || meta.number[15:6] != number_before[15:6]) {
                     meta.is_told = 1;
                     meta.untold = 0;

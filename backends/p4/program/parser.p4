@@ -1,7 +1,8 @@
 // Reads a packet: Ethernet, IP, UDP, and of it RTP or RTCP.
 //
 // A packet that the steps cannot rewrite is not parsed further and is routed unchanged: IPv4 with
-// options, IPv6 with extension headers, fragments, and datagrams whose two lengths disagree.
+// options, IPv6 with extension headers, fragments, datagrams whose two lengths disagree, and those of
+// more than MEDIA_MAX.
 //
 // RTP and RTCP share a port and are told apart by the second byte (RFC 5761 section 4). STUN and DTLS
 // on the same port are for the host (RFC 7983).
@@ -37,6 +38,7 @@ parser WeirParser(packet_in packet, out headers_t hdr, inout metadata_t meta, in
         meta.dst_addr = 96w0xffff ++ hdr.ipv4.dst;
         meta.ttl = hdr.ipv4.ttl;
         meta.ip_payload = hdr.ipv4.len - 20;
+        meta.has_trailer = (bit<1>)(standard.packet_length > 14 + (bit<32>)hdr.ipv4.len);
         transition select(hdr.ipv4.version, hdr.ipv4.words, hdr.ipv4.more_fragments, hdr.ipv4.fragment, hdr.ipv4.protocol) {
             (4, 5, 0, 0, PROTOCOL_UDP): udp;
             (4, 5, 0, 0, _): accept;
@@ -53,6 +55,7 @@ parser WeirParser(packet_in packet, out headers_t hdr, inout metadata_t meta, in
         meta.dst_addr = hdr.ipv6.dst;
         meta.ttl = hdr.ipv6.ttl;
         meta.ip_payload = hdr.ipv6.len;
+        meta.has_trailer = (bit<1>)(standard.packet_length > 54 + (bit<32>)hdr.ipv6.len);
         transition select(hdr.ipv6.version, hdr.ipv6.protocol) {
             (6, PROTOCOL_UDP): udp;
             (6, PROTOCOL_ICMPV6): icmp;
@@ -101,7 +104,7 @@ parser WeirParser(packet_in packet, out headers_t hdr, inout metadata_t meta, in
         packet.extract(hdr.udp);
         meta.checksum = hdr.udp.checksum;
         meta.left = hdr.udp.len - 8;
-        transition select(hdr.udp.len == meta.ip_payload && hdr.udp.len >= 16) {
+        transition select(hdr.udp.len == meta.ip_payload && hdr.udp.len >= 16 && hdr.udp.len <= MEDIA_MAX) {
             true: datagram;
             default: accept;
         }
@@ -130,7 +133,7 @@ parser WeirParser(packet_in packet, out headers_t hdr, inout metadata_t meta, in
         transition select(hdr.rtp.csrc_count == 0, meta.len <= meta.left) {
             (true, _): rtp_extension;
             (_, true): csrcs;
-            default: accept;
+            default: cut;
         }
     }
 
@@ -144,7 +147,7 @@ parser WeirParser(packet_in packet, out headers_t hdr, inout metadata_t meta, in
         transition select(hdr.rtp.extension, meta.left >= 4) {
             (0, _): payload;
             (1, true): extension;
-            default: accept;
+            default: cut;
         }
     }
 
@@ -154,7 +157,7 @@ parser WeirParser(packet_in packet, out headers_t hdr, inout metadata_t meta, in
         meta.elements = hdr.extension.words << 2;
         transition select(hdr.extension.words < 0x4000 && meta.elements <= meta.left) {
             true: form;
-            default: accept;
+            default: cut;
         }
     }
 
@@ -176,12 +179,34 @@ parser WeirParser(packet_in packet, out headers_t hdr, inout metadata_t meta, in
 
     // The last byte of a packet with padding says how long that is (RFC 3550 section 5.1).
     state payload {
-        transition select(hdr.rtp.padding, meta.left) {
-            (0, 0): empty;
-            (0, _): whole;
-            (1, 0): accept;
+        transition select(hdr.rtp.padding, meta.left, meta.has_trailer) {
+            (0, 0, _): empty;
+            (0, _, 0): whole;
+            (0, _, 1): bounded;
+            (1, 0, _): accept;
             default: filling;
         }
+    }
+
+    // A network card fills frames to the shortest length, with any bytes. They are no part of the
+    // datagram, nor of its checksum.
+    state bounded {
+        packet.extract(hdr.filling, (bit<32>)meta.left << 3);
+        transition whole;
+    }
+
+    // The same for what is not parsed further.
+    state cut {
+        transition select(meta.has_trailer, meta.left) {
+            (0, _): accept;
+            (_, 0): accept;
+            default: cut_rest;
+        }
+    }
+
+    state cut_rest {
+        packet.extract(hdr.filling, (bit<32>)meta.left << 3);
+        transition accept;
     }
 
     state filling {
@@ -209,49 +234,9 @@ parser WeirParser(packet_in packet, out headers_t hdr, inout metadata_t meta, in
         meta.ssrc = hdr.rtcp.ssrc;
         meta.left = meta.left - 8;
         transition select(hdr.rtcp.type, hdr.rtcp.padding) {
-            (SENDER_REPORT, 0): sender_report;
             (RECEIVER_REPORT, 0): receiver_report;
-            default: accept;
+            default: cut;
         }
-    }
-
-    // A sender report without report blocks, alone or followed by one chunk of SDES, has its SSRC at
-    // fixed places. Others go to the host.
-    state sender_report {
-        transition select(hdr.rtcp.count, hdr.rtcp.words, meta.left >= 20) {
-            (0, 6, true): sender_info;
-            default: accept;
-        }
-    }
-
-    state sender_info {
-        packet.extract(hdr.sender_info);
-        meta.left = meta.left - 20;
-        transition select(meta.left == 0, meta.left >= 8) {
-            (true, _): report;
-            (_, true): after_report;
-            default: accept;
-        }
-    }
-
-    state after_report {
-        transition select(packet.lookahead<bit<16>>()) {
-            0x81ca: sdes; // one chunk, no padding
-            default: accept;
-        }
-    }
-
-    state sdes {
-        packet.extract(hdr.sdes);
-        transition select(hdr.sdes.words < 0x3fff && (hdr.sdes.words + 1) << 2 == meta.left) {
-            true: report;
-            default: accept;
-        }
-    }
-
-    state report {
-        meta.is_report = 1;
-        transition accept;
     }
 
     // Feedback follows a receiver report where compound packets are sent (RFC 3550 section 6.1).
@@ -260,17 +245,19 @@ parser WeirParser(packet_in packet, out headers_t hdr, inout metadata_t meta, in
         transition select(meta.len + 4 <= meta.left, hdr.rtcp.count) {
             (true, 0): next_rtcp;
             (true, _): blocks;
-            default: accept;
+            default: cut;
         }
     }
 
     state blocks {
         packet.extract(hdr.blocks, (bit<32>)meta.len << 3);
+        meta.left = meta.left - meta.len;
         transition next_rtcp;
     }
 
     state next_rtcp {
         packet.extract(hdr.next_rtcp);
-        transition accept;
+        meta.left = meta.left - 4;
+        transition cut;
     }
 }

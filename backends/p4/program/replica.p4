@@ -1,7 +1,7 @@
 // The receiver and the replica of a copy. A copy is dropped if its receiver has no replica of the
 // stream. The group contains the sender's own leg, and may contain legs that get other streams.
 
-control Replica(inout headers_t hdr, inout metadata_t meta) {
+control Replica(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     action to(mac_t src_mac, mac_t dst_mac, address_t src_addr, bit<16> src_port, address_t dst_addr, bit<16> dst_port) {
         hdr.ethernet.src = src_mac;
         hdr.ethernet.dst = dst_mac;
@@ -17,6 +17,7 @@ control Replica(inout headers_t hdr, inout metadata_t meta) {
 
     table receiver {
         key = {
+            standard.egress_port: exact @name("port");
             meta.rid: exact @name("rid");
         }
         actions = {
@@ -24,12 +25,12 @@ control Replica(inout headers_t hdr, inout metadata_t meta) {
             @defaultonly no_receiver;
         }
         default_action = no_receiver();
-        size = 65536;
+        size = CELLS / 8;
     }
 
     // Registers cannot be written through P4Runtime on BMv2. A new epoch makes the switch take the
     // state from the entry instead.
-    action send(bit<16> index, bit<8> epoch, bit<32> ssrc, bit<1> start, bit<16> newest, bit<16> next,
+    action send(index_t index, bit<8> epoch, bit<32> ssrc, bit<1> start, bit<16> newest, bit<16> next,
                 bit<32> timestamp_offset, bit<16> frame_offset, bit<2> method, bit<2> spatial, bit<3> temporal,
                 bit<4> mid_id, bit<2> mid_len, bit<24> mid, bit<4> time_id, bit<64> ids) {
         meta.index = index;
@@ -52,6 +53,7 @@ control Replica(inout headers_t hdr, inout metadata_t meta) {
 
     table replica {
         key = {
+            standard.egress_port: exact @name("port");
             meta.rid: exact @name("rid");
             meta.stream: exact @name("stream");
         }
@@ -59,7 +61,7 @@ control Replica(inout headers_t hdr, inout metadata_t meta) {
             send;
             @defaultonly NoAction;
         }
-        size = 65536;
+        size = CELLS;
     }
 
     action map(bit<7> payload_type) {
@@ -80,22 +82,19 @@ control Replica(inout headers_t hdr, inout metadata_t meta) {
             @defaultonly no_payload_type;
         }
         default_action = no_payload_type();
-        size = 131072;
+        size = CELLS * 2;
     }
 
     apply {
         if (replica.apply().hit) {
+            meta.is_here = 1;
             receiver.apply();
-            if (hdr.rtp.isValid()) {
-                if (meta.verdict == SEND) {
-                    payload_type.apply();
-                }
-                if (meta.is_empty == 1) {
-                    meta.verdict = PADDING_ONLY;
-                }
+            if (meta.verdict == SEND) {
+                payload_type.apply();
             }
-        } else {
-            meta.index = REPLICAS_NONE;
+            if (meta.is_empty == 1) {
+                meta.verdict = PADDING_ONLY;
+            }
         }
     }
 }

@@ -20,7 +20,12 @@ control Select(inout metadata_t meta) {
         bit<2> before_spatial = meta.has_spatial;
         bit<3> before_temporal = meta.has_temporal;
         bit<1> is_sent = 1;
+        bit<1> enters = meta.enters;
 
+        if (meta.temporal == 0 && meta.reference != 0 && ((bit<16>)meta.reference != ahead || meta.decided_send == 0)) {
+            // Its own reference is not to the newest frame, or that was not sent.
+            enters = 0;
+        }
         if (meta.has_decided == 0 || IS_NEWER(ahead)) {
             if (meta.has_temporal > wanted_temporal) {
                 meta.has_temporal = wanted_temporal;
@@ -34,16 +39,16 @@ control Select(inout metadata_t meta) {
                        ((meta.skipped >> wanted_spatial) & 1) == 0) {
                 if (meta.temporal == 0 ||
                     (meta.temporal < wanted_temporal && meta.temporal < meta.up &&
-                     (meta.temporal <= meta.has_temporal || meta.enters == 1))) {
+                     (meta.temporal <= meta.has_temporal || enters == 1))) {
                     meta.has_spatial = wanted_spatial;
                 }
             }
-            if (meta.enters == 1 && meta.temporal == 0 && meta.spatial > meta.has_spatial && meta.spatial <= wanted_spatial) {
+            if (enters == 1 && meta.temporal == 0 && meta.spatial > meta.has_spatial && meta.spatial <= wanted_spatial) {
                 meta.has_spatial = meta.spatial;
             }
             wanted_temporal = LEAST(meta.up, wanted_temporal);
             if (wanted_temporal > meta.has_temporal && meta.spatial == meta.has_spatial &&
-                (meta.temporal <= meta.has_temporal || (meta.enters == 1 && wanted_temporal > meta.temporal))) {
+                (meta.temporal <= meta.has_temporal || (enters == 1 && wanted_temporal > meta.temporal))) {
                 meta.has_temporal = wanted_temporal;
             }
 

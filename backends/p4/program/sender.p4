@@ -7,15 +7,14 @@
 control Sender(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     register<bit<48>>(1) lease_until;
 
-    action media(bit<16> stream, bit<16> group, bit<16> branches, bit<2> exclude,
-                 bit<1> described, bit<8> dd_id, bit<1> pass) {
+    action media(stream_t stream, bit<16> group, bit<16> branches, bit<2> exclude,
+                 bit<1> described, bit<8> dd_id) {
         meta.stream = stream;
         meta.group = group;
         meta.branches = branches;
         meta.exclude = exclude;
         meta.described = described;
         meta.descriptor_id = dd_id;
-        meta.pass = pass;
     }
 
     table sender {
@@ -30,7 +29,7 @@ control Sender(inout headers_t hdr, inout metadata_t meta, inout standard_metada
             media;
             @defaultonly NoAction;
         }
-        size = 65536;
+        size = CELLS / 8;
     }
 
     apply {
@@ -60,7 +59,7 @@ control Format(inout headers_t hdr, inout metadata_t meta, out bool is_known) {
             known;
             @defaultonly NoAction;
         }
-        size = 65536;
+        size = CELLS / 4;
     }
 
     apply {

@@ -4,6 +4,12 @@ typedef bit<48> mac_t;
 // IPv4 addresses are mapped, ::ffff:a.b.c.d, so that one key has room for both families.
 typedef bit<128> address_t;
 typedef bit<9> switch_port_t;
+typedef bit<24> stream_t; // the number of a stream
+typedef bit<24> index_t;  // of a replica's cells
+typedef bit<64> dependencies_t; // the bits of a descriptor behind its mandatory fields
+typedef bit<13> reference_t; // the distance to an earlier frame, in frame numbers
+
+const bit<16> DEPENDENCIES_BYTES = 8;
 
 const bit<16> ETHERTYPE_IPV4 = 0x0800;
 const bit<16> ETHERTYPE_ARP = 0x0806;
@@ -17,10 +23,11 @@ const bit<16> PROFILE_ONE_BYTE = 0xbede;
 const bit<16> PROFILE_TWO_BYTE = 0x1000;
 
 // RTCP packet types (RFC 3550 section 12.1, RFC 4585 section 6.1).
-const bit<8> SENDER_REPORT = 200;
 const bit<8> RECEIVER_REPORT = 201;
 const bit<8> TRANSPORT_FEEDBACK = 205;
 const bit<8> PAYLOAD_FEEDBACK = 206;
+// The format of REMB, among other application layer feedback (RFC 4585 section 6.4).
+const bit<5> REMB = 15;
 
 // The port of the controller's packets (`--cpu-port`).
 const switch_port_t CPU_PORT = 510;
@@ -32,11 +39,14 @@ const bit<32> INGRESS_CLONE = 1;
 const bit<32> EGRESS_CLONE = 2;
 const bit<32> RECIRCULATED = 4;
 
-// Cells of the registers and counters: as many as an index of 16 bits can name.
-const bit<32> REPLICAS = 65535;
+// Cells of the registers and counters, and sizes of tables that grow with them. BMv2 takes memory
+// for all of it from the start.
+#ifndef CELLS
+#define CELLS 524288
+#endif
+const bit<32> REPLICAS = CELLS;
 const bit<32> RELAYS = 65536;
 const bit<16> MEDIA_MAX = 1508; // media with its UDP header: longer datagrams are for the host
-const bit<16> REPLICAS_NONE = 0xffff; // no replica has this index
 
 // The reason for a packet to the controller. The last two mark clones that stay in the switch.
 const bit<8> REASON_STRUCTURE = 1;

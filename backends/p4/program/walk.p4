@@ -3,7 +3,8 @@
 // Eight slots hold an element each, of any legal length. The parser has no loop, so hardware can
 // lay its states out in a row. The id of a dependency descriptor is not known here, so
 // every value of three bytes or more is taken apart as a descriptor would be, and layers.p4 looks
-// for it. (P4Runtime on BMv2 has no parser value sets.)
+// for it. (P4Runtime on BMv2 has no parser value sets.) The bits of a frame's own dependencies are
+// read ahead, unless the packet ends before.
 //
 // An element is extracted only when all of it is there. One that is longer than the rest ends the
 // list, as do id 15 and id 0 with a length in the one-byte form; crates/wire/src/rtp.rs has the
@@ -66,11 +67,12 @@
         transition value_##I; \
     } \
     state value_##I { \
-        transition select(meta.len) { \
-            0: NEXT; \
-            1: brief_##I; \
-            2: brief_##I; \
-            3: mandatory_##I; \
+        transition select(meta.len, meta.len + meta.elements + meta.left >= 3 + DEPENDENCIES_BYTES) { \
+            (0, _): NEXT; \
+            (1, _): brief_##I; \
+            (2, _): brief_##I; \
+            (3, _): mandatory_##I; \
+            (_, true): described_##I; \
             default: extended_##I; \
         } \
     } \
@@ -80,6 +82,12 @@
     } \
     state mandatory_##I { \
         packet.extract(hdr.mandatory[I]); \
+        transition NEXT; \
+    } \
+    state described_##I { \
+        packet.extract(hdr.mandatory[I]); \
+        meta.dependencies_##I = packet.lookahead<dependencies_t>(); \
+        packet.extract(hdr.extended[I], (bit<32>)(meta.len - 4) << 3); \
         transition NEXT; \
     } \
     state extended_##I { \

@@ -38,7 +38,7 @@ counting::counters! {
 
 /// The program's counters of single packets. Those of copies with a name of the
 /// model count as the model's.
-pub(crate) const VERDICTS: [&str; 21] = [
+pub(crate) const VERDICTS: [&str; 24] = [
     "received",
     "forwarded",
     "malformed",
@@ -48,6 +48,7 @@ pub(crate) const VERDICTS: [&str; 21] = [
     "too_late",
     "not_negotiated",
     "not_ready",
+    "no_cell",
     "padding_only",
     "template_unknown",
     "structure",
@@ -60,6 +61,8 @@ pub(crate) const VERDICTS: [&str; 21] = [
     "options",
     "checksum",
     "ttl",
+    "no_ip",
+    "mapped_address",
 ];
 
 /// Verdicts about packets of a stream. The base sees all of these packets and counts them itself.

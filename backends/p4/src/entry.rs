@@ -48,12 +48,12 @@ named! {
         Participant = "participant" ["group", "position"],
         /// Routes: the second value is the length of the prefix.
         Nexthop = "nexthop" ["dst_addr"],
-        /// Legs that receive, by their replica id.
-        Receiver = "receiver" ["rid"],
-        /// Streams that a leg gets, by its replica id.
-        Replica = "replica" ["rid", "stream"],
-        /// Legs whose RTCP of a class goes on to another.
-        Feedback = "feedback" ["src_addr", "src_port", "dst_addr", "dst_port", "class"],
+        /// Legs that receive, by their replica id and port.
+        Receiver = "receiver" ["rid", "port"],
+        /// Streams that a leg gets, by its replica id and port.
+        Replica = "replica" ["rid", "stream", "port"],
+        /// Legs whose estimates go on to another.
+        Feedback = "feedback" ["src_addr", "src_port", "dst_addr", "dst_port"],
         /// Payload types of a replica.
         PayloadType = "payload_type" ["index", "payload_type"],
     }
@@ -67,11 +67,11 @@ named! {
         /// Forward to the other party.
         Forward = "forward" ["index", "src_addr", "src_port", "dst_addr", "dst_port", "set_tos", "tos"],
         /// Copy the packets of a stream.
-        Media = "media" ["stream", "group", "branches", "exclude", "described", "dd_id", "pass"],
+        Media = "media" ["stream", "group", "branches", "exclude", "described", "dd_id"],
         /// A payload type of the stream.
         Known = "known" [],
         /// The layer of a template.
-        Layer = "layer" ["spatial", "temporal", "top", "up", "enters", "above", "key_frame"],
+        Layer = "layer" ["spatial", "temporal", "top", "up", "enters", "above", "key_frame", "back", "chain"],
         /// Replicate by this tree.
         UseGroup = "use_group" ["group", "branches", "exclude"],
         /// A member of a group.

@@ -70,7 +70,10 @@ impl FakeSwitch {
                 assert!(is_there, "there is no group {group}");
             }
             if let Key::Entry(Table::Replica, fields) = key {
-                assert!(self.has(Table::Receiver, &fields[..1]), "a replica without its leg");
+                assert!(
+                    self.has(Table::Receiver, &[fields[0], fields[2]]),
+                    "a replica without its leg"
+                );
             }
             self.entries.insert(key.clone(), value.clone());
         }

@@ -24,7 +24,7 @@ pub(super) fn receiver(rid: u16, hop: Hop, leg: &Leg) -> Entries {
     };
     let macs = [hop.src_mac.bits(), hop.dst_mac.bits()];
     let data = [macs, pair(local), pair(remote)].concat();
-    let key = Key::Entry(Table::Receiver, vec![rid.into()]);
+    let key = Key::Entry(Table::Receiver, vec![rid.into(), hop.port.into()]);
     Entries::from([(key, Value::Data(data))])
 }
 
@@ -46,8 +46,6 @@ pub(super) fn stream(
         fanouts.all.exclude.into(),
         described.is_some().into(),
         described.unwrap_or(0).into(),
-        // The base sees every packet: it counts arrivals and serves the receivers it has.
-        1,
     ];
     let senders = from.paths.iter().map(|path| {
         let key = [way(path.remote, path.local), vec![ssrc.into()]].concat();
@@ -93,9 +91,9 @@ pub(super) fn payload_types(index: u32, replica: &Replica) -> Entries {
     types.collect()
 }
 
-/// The entry of a replica.
-pub(super) fn replica_key(rid: u16, stream: u32) -> Key {
-    Key::Entry(Table::Replica, vec![rid.into(), stream.into()])
+/// The entry of a replica of this stream, behind a port.
+pub(super) fn replica_key(rid: u16, stream: u32, port: u16) -> Key {
+    Key::Entry(Table::Replica, vec![rid.into(), stream.into(), port.into()])
 }
 
 /// Its value, which begins from a state and has the newest target.

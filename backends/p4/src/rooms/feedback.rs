@@ -10,9 +10,6 @@ use crate::address::{pair, way};
 use crate::context::Context;
 use crate::entry::{Key, Table, Value};
 
-/// The program's number of the class of estimates.
-const ESTIMATES: u128 = 1;
-
 /// The legs whose feedback goes on, and their entries.
 #[derive(Debug, Default)]
 pub(super) struct Feedback {
@@ -82,7 +79,7 @@ impl Rooms {
                 continue;
             };
             for path in &row.leg.paths {
-                let key = [way(path.remote, path.local), vec![ESTIMATES]].concat();
+                let key = way(path.remote, path.local);
                 let data = [pair(local), pair(remote)].concat();
                 entries.insert(Key::Entry(Table::Feedback, key), Value::Data(data));
                 services.insert(path.local);

@@ -115,9 +115,12 @@ impl Rooms {
             return;
         };
         let mut new = entries::payload_types(on_switch.index, &row.replica);
-        if let (Some(began), Some(rid), Some(number)) = (on_switch.stage.began(), to.rid, stream.number) {
+        let remote = to.leg.paths.first().map(|path| path.remote.ip());
+        let hop = remote.and_then(|remote| context.config.next_hop(remote));
+        if let (Some(began), Some(rid), Some(number), Some(hop)) = (on_switch.stage.began(), to.rid, stream.number, hop)
+        {
             let value = entries::replica(on_switch.index, began, &row.replica, &to.leg, &stream.stream, &from.leg);
-            new.insert(entries::replica_key(rid, number), value);
+            new.insert(entries::replica_key(rid, number, hop.port), value);
         }
         replace(context, &mut on_switch.entries, new);
     }

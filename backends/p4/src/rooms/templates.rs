@@ -19,6 +19,11 @@ use wire::codec::dependency::{
 const SPATIAL_MAX: u8 = 3;
 const TEMPORAL_MAX: u8 = 7;
 
+/// The number of chains in which the program reads a frame's own place.
+const CHAINS_READ: usize = 5;
+/// The number that stands for none of them.
+const CHAIN_NONE: usize = 8;
+
 /// The parameters of a template's entry, by its id.
 type Layers = BTreeMap<u8, Vec<u128>>;
 
@@ -130,5 +135,15 @@ fn entry(structure: &DependencyStructure, template: &FrameTemplate, top: u8) -> 
         enters.into(),
         is_above.into(),
         fdiffs.is_empty().into(),
+        only(fdiffs).into(),
+        chain.filter(|chain| *chain < CHAINS_READ).unwrap_or(CHAIN_NONE) as u128,
     ]
+}
+
+/// The one frame that a list refers to, or 0.
+fn only(fdiffs: &[u16]) -> u16 {
+    match fdiffs {
+        [first, others @ ..] if others.iter().all(|other| other == first) => *first,
+        _ => 0,
+    }
 }

@@ -69,6 +69,35 @@ pub(crate) fn is_relayed(switch: &Switch, a: &str, b: &str) -> bool {
     }
 }
 
+/// A frame with this type, and with an IPv6 header in it if it is that.
+fn other_frame(ethertype: u16, source: &str) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 9, 0, 9];
+    frame.extend(ethertype.to_be_bytes());
+    frame.extend([0x60, 0, 0, 0, 0, 12, 17, 64]);
+    for address in [source, "2001:db8::1"] {
+        frame.extend(address.parse::<std::net::Ipv6Addr>().unwrap().octets());
+    }
+    frame.extend([0x0f, 0xa0, 0x75, 0x30, 0, 12, 0, 0, 1, 2, 3, 4]);
+    frame
+}
+
+#[test]
+fn packets_that_are_dropped_have_a_counter() {
+    Switch::each(|switch, at| {
+        let driver = Driver::start(at, Replication::Multicast);
+        driver.wait_until_connected();
+        for (reason, frame) in [
+            ("no_ip", other_frame(0x88cc, "2001:db8::2")),
+            ("mapped_address", other_frame(0x86dd, "::ffff:10.0.2.5")),
+            ("no_route", other_frame(0x86dd, "2001:db8::2")),
+        ] {
+            let before = driver.count(reason);
+            assert!(switch.packet(2, &frame, 0).is_empty(), "{reason}");
+            until("it is counted", || (driver.count(reason) > before).then_some(()));
+        }
+    });
+}
+
 #[test]
 fn a_call_is_forwarded_by_the_switch_until_it_ends() {
     Switch::each(call);

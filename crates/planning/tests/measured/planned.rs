@@ -251,8 +251,8 @@ fn weir_p4_carries_so_many_meetings_of_ten() {
         let plan = plan(&device, kind);
         (plan.meetings, plan.binding)
     };
-    assert_eq!(of(ten(false)), (728, "replicas"));
-    assert_eq!(of(ten(true)), (364, "replicas"));
+    assert_eq!(of(ten(false)), (3_276, "receivers"));
+    assert_eq!(of(ten(true)), (2_912, "replicas"));
     let sealed = Kind {
         is_encrypted: true,
         ..ten(false)
@@ -262,7 +262,7 @@ fn weir_p4_carries_so_many_meetings_of_ten() {
         adaptation: Adaptation::Pairs,
         ..ten(false)
     };
-    assert_eq!(of(pairs), (728, "replicas"));
+    assert_eq!(of(pairs), (2_184, "branches"));
     let branches = |kind| program("weir-p4").supplies(&kind)[3].each;
     assert_eq!(branches(ten(true)), 1, "one for all streams");
     assert_eq!(branches(pairs), 30, "one for each sender and layer");
@@ -271,5 +271,5 @@ fn weir_p4_carries_so_many_meetings_of_ten() {
         senders: 2,
         ..ten(true)
     };
-    assert_eq!(of(call), (16_383, "replicas"), "calls of two have no trees");
+    assert_eq!(of(call), (16_383, "receivers"), "calls of two have no trees");
 }

@@ -41,6 +41,10 @@ impl Sender {
         frame.ttl = if self.random.random_range(0..20) == 0 { 1 } else { 64 };
         frame.unchecked = !is_v6 && self.random.random_range(0..8) == 0;
         let mut bytes = frame.bytes();
+        if self.random.random_range(0..3) == 0 {
+            // The frame is filled behind the datagram.
+            bytes.extend((0..self.random.random_range(1..12)).map(|_| self.random.random::<u8>()));
+        }
         if self.random.random_range(0..12) == 0 {
             let index = self.random.random_range(12..bytes.len());
             bytes[index] ^= 1 << self.random.random_range(0..8);
@@ -90,13 +94,18 @@ impl Sender {
 
     fn rtcp(&mut self) -> Vec<u8> {
         let random = &mut self.random;
-        let (kind, count, words) =
-            [(200, 0, 6), (201, 1, 7), (205, 1, 3), (206, 15, 4), (206, 1, 2)][random.random_range(0..5)];
+        let kinds = [(200, 0, 6), (201, 1, 7), (205, 1, 3), (206, 15, 4), (206, 1, 2)];
+        let (kind, count, words) = kinds[random.random_range(0..kinds.len())];
         let mut bytes = vec![0x80 | count, kind, 0, words];
         bytes.extend(0x1111u32.to_be_bytes());
         bytes.extend((1..words).flat_map(|_| random.random::<[u8; 4]>()));
         if kind == 200 {
             bytes.extend([0x81, 202, 0, 3, 0, 0, 0x11, 0x11, 1, 2, b'a', b'b', 0, 0, 0, 0]);
+        }
+        if kind == 201 && random.random() {
+            let (kind, count, words) = kinds[random.random_range(2..kinds.len())];
+            bytes.extend([0x80 | count, kind, 0, words]);
+            bytes.extend((0..words).flat_map(|_| random.random::<[u8; 4]>()));
         }
         bytes
     }
@@ -112,7 +121,9 @@ fn extension(random: &mut StdRng, descriptor: &[u8], bytes: &mut Vec<u8>) {
         let (id, mut value) = if index == place {
             let mut value = descriptor.to_vec();
             if random.random_range(0..6) == 0 {
-                value.extend([0x80 * random.random_range(0..2u8), 1, 2]);
+                // A structure, or references and places in chains of its own.
+                let flags = [0x80, 0, 0x10, 0x08, 0x18, 0x58][random.random_range(0..6)];
+                value.extend([flags | random.random_range(0..8u8), random.random(), 2]);
             }
             (3, value)
         } else {

@@ -37,7 +37,15 @@ const MODES: [Replication; 3] = [Replication::Multicast, Replication::Recirculat
 
 /// Vectors that are about copies of the switch, and the least number of copies that it makes in
 /// each.
-const COPIED: [(&str, u64); 2] = [("two-rooms.vector", 15), ("layers-of-a-slower-receiver.vector", 50)];
+const COPIED: [(&str, u64); 7] = [
+    ("two-rooms.vector", 15),
+    ("layers-of-a-slower-receiver.vector", 50),
+    ("layers-descriptor-own-chains.vector", 1),
+    ("layers-descriptor-own-distances.vector", 3),
+    ("layers-descriptor-own-indications.vector", 4),
+    ("layers-descriptor-own-references.vector", 4),
+    ("layers-descriptor-own-size.vector", 2),
+];
 
 #[allow(clippy::disallowed_methods, reason = "a test has to start somewhere")]
 fn now() -> Instant {

@@ -45,8 +45,6 @@ fn the_switch_and_its_base_relay_as_the_model_does() {
             if seed % 3 > 0 {
                 steps = steps.into_iter().map(for_the_switch).collect();
             }
-            // Longer ones are relayed by the switch, and oversized for the base.
-            steps.retain(|step| !matches!(step, Step::Send(send) if send.bytes.len() > 1_500));
             // Relays do not depend on how rooms are replicated.
             let mode = MODES[seed as usize % MODES.len()];
             let run = |steps: &[Step]| {

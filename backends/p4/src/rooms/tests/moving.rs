@@ -19,15 +19,15 @@ fn sound_moves_with_its_numbers() {
     let ip = |text: &str| crate::address::bits(text.parse().unwrap());
     let (publisher, host, receiver) = (ip("10.0.3.5"), ip("10.0.1.9"), ip("10.0.2.5"));
     let sender = bench.switch.of(Table::Sender);
-    let [number, group, branches, _, described, _, pass] = sender[0].1[..] else {
+    let [number, group, branches, _, described, _] = sender[0].1[..] else {
         panic!()
     };
     assert_eq!(sender[0].0, [publisher, 4_001, host, 7_882, 10]);
-    assert_eq!((branches, described, pass), (1, 0, 1), "two parties need no tree");
+    assert_eq!((branches, described), (1, 0), "two parties need no tree");
     assert_eq!(bench.switch.of(Table::Participant), [(&[group, 0][..], &[1, 2][..])]);
     assert_eq!(bench.switch.of(Table::Format)[0].0, [number, AUDIO.into()]);
     let receivers = bench.switch.of(Table::Receiver);
-    assert_eq!(receivers[0].0, [1]);
+    assert_eq!(receivers[0].0, [1, 2]);
     assert_eq!(
         receivers[0].1[..],
         [0x0200_0000_0002, 0x0200_0001_0002, host, 7_882, receiver, 4_002]
@@ -54,13 +54,14 @@ fn a_described_stream_begins_at_a_key_frame_once_its_structure_is_known() {
     assert_eq!(bench.set(6, replica(2, 60, key(1, 11), VIDEO)), Err(Refused::Pending));
     assert_eq!(bench.candidate(), None, "its layers are not known");
     bench.structure(key(1, 11), L1T3);
-    // Spatial, temporal, top, up, enters, above, key frame.
+    // Spatial, temporal, top, up, enters, above, key frame, back, chain.
     let layers = bench.switch.of(Table::TemplateLayer);
     let layers: Vec<&[u128]> = layers.iter().map(|(_, data)| *data).collect();
     assert_eq!(layers.len(), 5);
-    assert_eq!(layers[0], [0, 0, 2, 2, 1, 0, 1]);
+    assert_eq!(layers[0], [0, 0, 2, 2, 1, 0, 1, 0, 0]);
     assert_eq!(layers[1][..3], [0, 0, 2]);
     assert_eq!(layers[4][..3], [0, 2, 2]);
+    assert_eq!((layers[2][7..]), [2, 0], "two frames back, and the chain of all");
     assert!(
         layers[1..].iter().all(|layer| layer[6] == 0),
         "the others refer to frames"

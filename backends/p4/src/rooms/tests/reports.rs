@@ -129,7 +129,7 @@ fn feedback_goes_on_from_leg_to_leg_and_ends_with_either() {
     let ip = |text: &str| crate::address::bits(text.parse().unwrap());
     let entries = bench.switch.of(Table::Feedback);
     let host = ip("10.0.1.9");
-    assert_eq!(entries[0].0, [ip("10.0.2.5"), 4_002, host, 7_882, 1]);
+    assert_eq!(entries[0].0, [ip("10.0.2.5"), 4_002, host, 7_882]);
     assert_eq!(entries[0].1, [host, 7_882, ip("10.0.3.5"), 4_001]);
     let unknown = Refused::Unsupported(Reason::Companion);
     assert_eq!(set(&mut bench, Some(9)), Err(unknown));
