@@ -32,7 +32,7 @@ describe("a verdict about a call", { skip: kernelIsMissing(), timeout: 180_000 }
     await meeting.close();
   });
 
-  /** What is said of a person's last seconds. */
+  /** The verdict about a person's last seconds: sentences, or JSON. */
   function explain(name, ...more) {
     const server = ["--url", `http://${SERVER_ADDRESS}:7880`, "--api-key", "devkey", "--api-secret", "secret"];
     const command = [BINARY, "explain", "isolated", name, "--since", `${WATCH_S}s`, ...server, ...more];
