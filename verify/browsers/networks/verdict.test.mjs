@@ -21,9 +21,11 @@ describe("a verdict about a call", { skip: kernelIsMissing(), timeout: 180_000 }
   let cable;
 
   before(async () => {
-    await meeting.meet({ limited: "bob" });
-    cable = await layCable(meeting.network, { seed: 1, queueMs: 300, shaper: "relay" });
-    cable.set("both", { delay: `${ROUND_TRIP_MS / 2}ms` });
+    const restrict = async (network) => {
+      cable = await layCable(network, { seed: 1, queueMs: 300, shaper: "relay" });
+      cable.set("both", { delay: `${ROUND_TRIP_MS / 2}ms` });
+    };
+    await meeting.meet({ limited: "bob", restrict });
     await meeting.sees();
     await sleep(SETTLE_S * 1000);
   });

@@ -51,8 +51,8 @@ export class IsolatedMeeting {
   /**
    * Everybody joins and publishes. `restrict(network, names)` changes the network beforehand.
    * `host` is the server's in URLs, `address` the one it binds to, `url` that of signalling;
-   * `options` and `configuration` are more for the server, and `flags` for the browsers. A cable
-   * can be laid to the `limited` person.
+   * `options` and `configuration` are more for the server, and `flags` for the browsers. The
+   * `limited` person has no cable until `restrict` lays it.
    */
   async meet({
     restrict = () => {},
@@ -72,7 +72,7 @@ export class IsolatedMeeting {
       NAMES.map((name) => ({ name, limited: name === limited })),
     );
     this.#parts.push(() => this.network.remove());
-    restrict(this.network, NAMES);
+    await restrict(this.network, NAMES);
     const settings = join(folder, "weir.yaml");
     writeFileSync(settings, configuration);
     const where = `--bind ${address} --node-ip ${address} --port {port} --rtc-port 7882`;
