@@ -69,7 +69,7 @@ const TEMPORAL: u128 = 7;
 
 /// All entries, in an order in which they can be written.
 ///
-/// The controller gets the stream's reports, but the host gets no media.
+/// The controller gets the stream's reports, and the host its packets.
 pub(crate) fn entries(info: &P4Info, copied: &Copied) -> Result<Vec<v1::Entity>, Unknown> {
     let [near, far] = copied
         .macs
@@ -89,8 +89,8 @@ pub(crate) fn entries(info: &P4Info, copied: &Copied) -> Result<Vec<v1::Entity>,
             &[0, 0, 0, SPATIAL, TEMPORAL, 0, 0, 0, 0, 0],
         ]
         .concat();
-        all.push(entry("receiver", &[rid], "to", &receiver)?);
-        all.push(entry("replica", &[rid, STREAM], "send", &replica)?);
+        all.push(entry("receiver", &[PORT, rid], "to", &receiver)?);
+        all.push(entry("replica", &[PORT, rid, STREAM], "send", &replica)?);
         all.push(entry("payload_type", &[index, payload_type], "map", &[payload_type])?);
         members.push(rid);
     }
@@ -115,12 +115,7 @@ pub(crate) fn entries(info: &P4Info, copied: &Copied) -> Result<Vec<v1::Entity>,
     };
     all.push(entry("format", &[STREAM, payload_type], "known", &[])?);
     let sender = [&from[..], &sfu, &[ssrc]].concat();
-    all.push(entry(
-        "sender",
-        &sender,
-        "media",
-        &[STREAM, GROUP, branches, 0, 0, 0, 0],
-    )?);
+    all.push(entry("sender", &sender, "media", &[STREAM, GROUP, branches, 0, 0, 0])?);
     all.push(entry("service", &sfu, "serve", &[near, far])?);
     Ok(all)
 }
