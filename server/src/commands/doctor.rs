@@ -18,11 +18,11 @@ mod reach;
 mod tests;
 
 use std::error::Error;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::output::{print, print_json};
 use super::terminal::escaped;
 use crate::cli::{Doctor, Serve};
 use crate::config::StunServer;
@@ -52,21 +52,13 @@ pub(crate) fn run(mut arguments: Doctor) -> Result<(), Box<dyn Error>> {
     runtime.shutdown_background();
     let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-    let text = match arguments.json {
-        true => {
-            let report = DoctorReport {
-                errors,
-                warnings,
-                findings: &findings,
-            };
-            serde_json::to_string_pretty(&report)? + "\n"
-        }
-        false => findings.iter().map(line).collect(),
-    };
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        // Somebody has seen enough, as `head` has.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-        written => written?,
+    match arguments.json {
+        true => print_json(&DoctorReport {
+            errors,
+            warnings,
+            findings: &findings,
+        })?,
+        false => print(&findings.iter().map(line).collect::<String>())?,
     }
     match errors {
         0 => Ok(()),

@@ -11,7 +11,8 @@ use timeline::Verdict;
 
 use super::output::{print, print_json};
 use super::refusal::Refusal;
-use super::server::{Api, block_on, read};
+use super::server::{Api, block_on};
+use super::views::view;
 use crate::cli::{Explain, TimelineSubject, Trace};
 
 /// Prints the verdict about a participant.
@@ -22,7 +23,7 @@ pub(crate) fn run(arguments: Explain) -> Result<(), Box<dyn Error>> {
         let answer = ask(&arguments.subject, "verdict", Some(&arguments.since)).await?;
         match arguments.json {
             true => print_json(&answer),
-            false => print(&text::text(&read::<Verdict>(answer)?)),
+            false => print(&text::text(&view::<Verdict>(&answer)?)),
         }
     })
 }
@@ -35,12 +36,12 @@ pub(crate) fn trace(arguments: Trace) -> Result<(), Box<dyn Error>> {
         let answer = ask(&arguments.subject, "timeline", arguments.since.as_deref()).await?;
         match arguments.json {
             true => print_json(&answer),
-            false => print_json(&perfetto::trace(&read::<Timeline>(answer)?)),
+            false => print_json(&perfetto::trace(&view::<Timeline>(&answer)?)),
         }
     })
 }
 
-async fn ask(subject: &TimelineSubject, view: &str, since: Option<&str>) -> Result<serde_json::Value, Refusal> {
+async fn ask(subject: &TimelineSubject, kind: &str, since: Option<&str>) -> Result<serde_json::Value, Refusal> {
     let api = Api::new(&subject.server)?;
-    api.history(&subject.room, &subject.identity, view, since).await
+    api.history(&subject.room, &subject.identity, kind, since).await
 }

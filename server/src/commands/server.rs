@@ -77,7 +77,7 @@ impl Api {
         let token = self.token(grant)?;
         let answer = self.client.post(&path, Some(&token), body.to_string()).await?;
         match answer.status {
-            200 => read_answer(&answer),
+            200 => read(&answer),
             _ => Err(self.refusal(&answer)),
         }
     }
@@ -92,7 +92,7 @@ impl Api {
         };
         let answer = self.client.get(&path, Some(&self.token(grant)?)).await?;
         match answer.status {
-            200 => read_answer(&answer),
+            200 => read(&answer),
             _ => Err(self.refusal(&answer)),
         }
     }
@@ -116,7 +116,7 @@ impl Api {
         let token = self.token(Grant::Addresses(room))?;
         let answer = self.client.get(&path, Some(&token)).await?;
         match answer.status {
-            200 => read_answer(&answer),
+            200 => read(&answer),
             404 => Err(Refusal::NotFound(escaped(
                 String::from_utf8_lossy(&answer.body).trim_end(),
             ))),
@@ -212,19 +212,9 @@ fn failed(why: impl Display) -> Refusal {
     Refusal::Failed(why.to_string())
 }
 
-fn read_answer<T: DeserializeOwned>(answer: &Answer) -> Result<T, Refusal> {
-    serde_json::from_slice(&answer.body).map_err(of_another_version)
-}
-
-/// The value in an answer.
-///
-/// Errors: it is another one.
-pub(crate) fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Refusal> {
-    serde_json::from_value(answer).map_err(of_another_version)
-}
-
-fn of_another_version(error: serde_json::Error) -> Refusal {
-    failed(format!("the server's answer is of another version of Weir: {error}"))
+fn read<T: DeserializeOwned>(answer: &Answer) -> Result<T, Refusal> {
+    serde_json::from_slice(&answer.body)
+        .map_err(|error| failed(format!("the server's answer is of another version of Weir: {error}")))
 }
 
 /// A value in the query of a URL, or a segment of its path (RFC 3986 section 2.1).
