@@ -58,10 +58,6 @@ class KamailioOfCluster(Kamailio):
     def __init__(self, relays: list[str], network: Network, folder: Path) -> None:
         super().__init__("rtpengine", " ".join(relays), network, folder)
 
-    def enable(self, relay: str, is_enabled: bool) -> None:
-        """An operator has it use a relay, or not."""
-        self._command("rtpengine.enable", relay, str(int(is_enabled)))
-
     def disabled(self) -> list[str]:
         """The relays that it does not use for now, as they did not answer."""
         shown = self._command("rtpengine.show", "all")

@@ -3,8 +3,8 @@
 //! A downlink that has carried all that was wanted is estimated at what was sent, and probes take a
 //! second or two to find more. In a receiver's first seconds it is not even sent what is estimated.
 //! A screen is unreadable for that time in a small size. So it starts at the best size within the
-//! rate that first key frames are paced at, or within the estimate if that is more, until that was
-//! long enough for probes or packets wait in the path.
+//! rate that first key frames are paced at, beyond the estimate, until that was long enough for
+//! probes or packets wait in the path.
 
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,8 @@ impl ScreenStart {
 
     /// The state with these subscriptions. `had_room` is whether there was room for everything
     /// wanted until now, as far as is known, `estimated` the rate that may be divided by the
-    /// estimate, and `most` the highest rate to start at beyond it.
+    /// estimate, and `most` the highest rate of the screens beyond it. The other streams have what
+    /// the estimate allows: their rates do not make a screen small.
     pub(super) fn next(
         self,
         now: Instant,
@@ -61,7 +62,7 @@ impl ScreenStart {
             _ => return Self::Over,
         };
         let wanted: u64 = screens.map(|screen| best(screen, most)).sum();
-        let rate = estimated.saturating_add(wanted).min(most).max(estimated);
+        let rate = estimated.saturating_add(wanted.min(most));
         Self::Starting { until, rate }
     }
 }

@@ -121,6 +121,26 @@ fn a_screen_starts_in_the_first_seconds_of_a_receiver() {
     assert_eq!(shares[1].grant.target().map(|target| target.encoding), Some(1));
 }
 
+/// The size of a screen is judged by its own rate: with the cameras it is more than the pace of
+/// first key frames here.
+#[test]
+fn a_screen_starts_at_its_best_size_beside_cameras() {
+    let (mut budget, start) = (Budget::new(Policy::Utility, None), Instant::now());
+    let camera = Subscription {
+        key: allocation::Key(1),
+        request: picture(allocation::Source::Camera),
+        offers: &[offer(0, 250, (320, 180))],
+    };
+    budget.allocate(start, &[camera]);
+    let screen = Subscription {
+        key: allocation::Key(2),
+        request: picture(allocation::Source::Screen),
+        offers: &[offer(0, 800, (960, 540)), offer(1, 2_900, (1_920, 1_080))],
+    };
+    let shares = budget.allocate(start, &[camera, screen]);
+    assert_eq!(shares[1].grant.target().map(|target| target.encoding), Some(1));
+}
+
 #[test]
 fn a_screen_starts_at_its_best_size_and_a_camera_at_what_is_estimated() {
     assert_eq!(granted(allocation::Source::Screen, &[0, 500, 1_900]), [1, 1, 1]);
