@@ -5,7 +5,9 @@ half that moves whenever the first begins anew: the colour says who, the bars sa
 """
 
 import time
+from collections import deque
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy
 
@@ -57,8 +59,14 @@ def picture(signature: Signature, number: int, width: int, height: int, grain: i
 
 def tone(signature: Signature, first_sample: int, count: int) -> numpy.ndarray:
     """`count` mono samples of the publisher's sine, starting at sample `first_sample` of the stream."""
-    t = (first_sample + numpy.arange(count)) / SAMPLE_RATE
-    return (AMPLITUDE * numpy.sin(2 * numpy.pi * signature.pitch_hz * t)).astype(numpy.int16)
+    return _second(signature.pitch_hz).take(numpy.arange(first_sample, first_sample + count), mode="wrap")
+
+
+@cache
+def _second(pitch_hz: int) -> numpy.ndarray:
+    """A second of a sine, which has a whole number of periods."""
+    t = numpy.arange(SAMPLE_RATE) / SAMPLE_RATE
+    return (AMPLITUDE * numpy.sin(2 * numpy.pi * pitch_hz * t)).astype(numpy.int16)
 
 
 @dataclass
@@ -106,17 +114,27 @@ class AudioWitness:
     """The audio that one receiver decoded of one track: the newest second, and the total amount."""
 
     samples: int = 0
-    _recent: numpy.ndarray = field(default_factory=lambda: numpy.zeros(0, dtype=numpy.int16))
+    # They are joined when somebody asks: a receiver of many would copy a second for each of 10 ms.
+    _newest: deque[numpy.ndarray] = field(default_factory=deque)
+    _newest_samples: int = 0
 
     def hear(self, mono: numpy.ndarray) -> None:
         self.samples += len(mono)
-        self._recent = numpy.concatenate([self._recent, mono])[-SAMPLE_RATE:]
+        self._newest.append(mono.copy())
+        self._newest_samples += len(mono)
+        while self._newest_samples - len(self._newest[0]) >= SAMPLE_RATE:
+            self._newest_samples -= len(self._newest.popleft())
+
+    def _recent(self) -> numpy.ndarray:
+        """The newest second, or all there is."""
+        return numpy.concatenate([numpy.zeros(0, dtype=numpy.int16), *self._newest])[-SAMPLE_RATE:]
 
     @property
     def rms(self) -> float:
-        if len(self._recent) == 0:
+        recent = self._recent()
+        if len(recent) == 0:
             return 0.0
-        return float(numpy.sqrt(numpy.mean(self._recent.astype(numpy.float64) ** 2)))
+        return float(numpy.sqrt(numpy.mean(recent.astype(numpy.float64) ** 2)))
 
     @property
     def silent(self) -> bool:
@@ -124,21 +142,24 @@ class AudioWitness:
 
     def carries(self, signature: Signature) -> bool:
         """Whether the loudest frequency of the newest second is this publisher's."""
-        if len(self._recent) < SAMPLE_RATE // 2 or self.silent:
+        recent = self._recent()
+        if len(recent) < SAMPLE_RATE // 2 or self.silent:
             return False
-        spectrum = numpy.abs(numpy.fft.rfft(self._recent * numpy.hanning(len(self._recent))))
-        loudest_hz = float(numpy.argmax(spectrum)) * SAMPLE_RATE / len(self._recent)
+        spectrum = numpy.abs(numpy.fft.rfft(recent * numpy.hanning(len(recent))))
+        loudest_hz = float(numpy.argmax(spectrum)) * SAMPLE_RATE / len(recent)
         return abs(loudest_hz - signature.pitch_hz) < FREQUENCY_TOLERANCE_HZ
 
     def forget(self) -> None:
         """Starts listening afresh, as after an unmute."""
-        self.samples = 0
-        self._recent = self._recent[:0]
+        self.samples = self._newest_samples = 0
+        self._newest.clear()
 
 
 def _bar(half: numpy.ndarray) -> int:
-    stripes = numpy.array_split(half.mean(axis=0), BAR_STEPS)
-    return int(numpy.argmax([stripe.mean() for stripe in stripes]))
+    """The stripe that is the lightest."""
+    columns = half.mean(axis=0)
+    bounds = numpy.arange(BAR_STEPS + 1) * len(columns) // BAR_STEPS
+    return int(numpy.argmax(numpy.add.reduceat(columns, bounds[:-1]) / numpy.diff(bounds)))
 
 
 def _colour(u: float, v: float) -> str:
