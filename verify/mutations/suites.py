@@ -19,6 +19,8 @@ TEST_MAX_S = 1_800
 # is takes, and at least this. A busy machine does not change it much.
 PROCESSOR_RATIO_MAX = 5
 PROCESSOR_MIN_S = 60
+# The same where that time is not known.
+PROCESSOR_TRUSTED_S = 600
 
 SURVIVED, NOTICED, BROKEN, SKIPPED = "survived", "noticed", "does not build", "not judged"
 
@@ -112,7 +114,7 @@ class Suite:
         names = [word for word, value in zip(given[2:], is_value[2:]) if not value and not word.startswith("-")]
         self.build = [*cargo(), *(word for word in given[1:] if word not in names), "--no-run", "--message-format=json"]
         self.arguments = names + arguments
-        self.limit = None
+        self.limit = PROCESSOR_TRUSTED_S
 
     def programs(self):
         """Builds its programs. None if they do not build, and what cargo writes."""

@@ -181,6 +181,10 @@ control Inward(inout headers_t hdr, inout metadata_t meta,
                 default: { constants.apply(); }
             }
         }
+        if (hdr.start.kind == 0x33) {
+            // Whatever an entry said before.
+            drop();
+        }
         if (hdr.elements[0].isValid() && hdr.elements[0].id == 9) {
             hdr.elements.pop_front(1);
             hdr.start.count = hdr.start.count - 1;

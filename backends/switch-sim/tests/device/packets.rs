@@ -72,6 +72,17 @@ fn copies_of_a_group_know_their_number() {
 }
 
 #[test]
+fn a_packet_that_is_dropped_after_it_had_a_group_has_no_copies() {
+    let mut bench = Bench::new();
+    bench.insert(group(5, &[(3, 7), (2, 1)])).unwrap();
+    let keys = [("hdr.start.kind", exact(0x33)), ("standard.ingress_port", exact(1))];
+    let entry = bench.entry("kinds", &keys, "replicate", &[5]);
+    bench.insert(entry).unwrap();
+    assert_eq!(bench.packet(1, &packet(0x33, 0, 0x100, &[], b"x")), []);
+    assert_eq!(bench.device.statistics().dropped, 1);
+}
+
+#[test]
 fn a_clone_of_ingress_keeps_only_its_field_list() {
     let mut bench = Bench::new();
     bench.insert(session(7, &[(510, 0)])).unwrap();
