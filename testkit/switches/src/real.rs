@@ -208,6 +208,17 @@ fn find(program: &str) -> Option<PathBuf> {
         .find(|it| it.is_file())
 }
 
+/// Whether it was built with nanomsg. It does not know the option otherwise, and several of them at a
+/// time share one address without it.
+fn has_notifications(program: &Path) -> bool {
+    let help = Command::new(program).arg("--help").output();
+    help.is_ok_and(|help| [help.stdout, help.stderr].iter().any(|text| contains(text, b"--notifications-addr")))
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|window| window == word)
+}
+
 fn spawn(program: &Path, ports: &[u16], namespace: &Namespace) -> io::Result<Child> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -223,7 +234,9 @@ fn spawn(program: &Path, ports: &[u16], namespace: &Namespace) -> io::Result<Chi
         None => Command::new(program),
     };
     command.args(["--no-p4", "--log-level", "off", "--device-id", &DEVICE.to_string()]);
-    command.args(["--notifications-addr", &notifications]);
+    if has_notifications(program) {
+        command.args(["--notifications-addr", &notifications]);
+    }
     for port in ports {
         command.args(["-i", &format!("{port}@s{port}")]);
     }

@@ -8,6 +8,7 @@ Routes lead through the switch. While it is down, they can be laid along the oth
 """
 
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,7 +38,11 @@ def _bmv2(folder: Path) -> list[str | Path]:
     if not switch:
         raise Unavailable("there is no simple_switch_grpc on the path")
     ports = [word for port in _GATEWAYS for word in ("-i", f"{port}@port{port}")]
-    own = ["--no-p4", "--device-id", "1", "--log-level", "off", "--notifications-addr", f"ipc://{folder}/bmv2.ipc"]
+    own = ["--no-p4", "--device-id", "1", "--log-level", "off"]
+    # One that was built without nanomsg does not know the option.
+    help_text = subprocess.run([switch, "--help"], capture_output=True, text=True, check=False)
+    if "--notifications-addr" in help_text.stdout + help_text.stderr:
+        own += ["--notifications-addr", f"ipc://{folder}/bmv2.ipc"]
     target = ["--grpc-server-addr", f"{_MANAGED}:{_RUNTIME_PORT}", "--cpu-port", f"{_CPU_PORT}"]
     # It drops packets once 64 wait for one of its threads, as on a machine that is busy with other
     # things.
