@@ -54,6 +54,7 @@ async def test_an_aead_suite_is_chosen_when_one_is_offered(joining):
     assert all("AEAD" in line for line in alice.negotiated()), alice.negotiated()
 
 
+@pytest.mark.alone
 @pytest.mark.timeout(150)
 async def test_four_participants_on_both_stacks_and_both_layouts_share_a_room(joining):
     everyone = [
