@@ -84,7 +84,11 @@ parser Start(packet_in packet, out headers_t hdr, inout metadata_t meta,
 }
 
 control Verify(inout headers_t hdr, inout metadata_t meta) {
-    apply {}
+    apply {
+        verify_checksum_with_payload(hdr.start.isValid() && hdr.start.kind == 0x99,
+            { hdr.start.kind, hdr.start.high, hdr.start.count, hdr.start.address },
+            hdr.start.checksum, HashAlgorithm.csum16);
+    }
 }
 
 control Inward(inout headers_t hdr, inout metadata_t meta,
@@ -165,6 +169,11 @@ control Inward(inout headers_t hdr, inout metadata_t meta,
         }
         if (standard.parser_error != error.NoError) {
             seen.count(15);
+            drop();
+            exit;
+        }
+        if (standard.checksum_error == 1) {
+            seen.count(14);
             drop();
             exit;
         }

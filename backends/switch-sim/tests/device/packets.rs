@@ -183,6 +183,27 @@ fn constant_entries_are_there_from_the_start() {
 }
 
 #[test]
+fn a_wrong_checksum_is_seen_by_the_program_where_its_condition_holds() {
+    for (kind, is_verified) in [(0x99, true), (0x98, false)] {
+        let mut bench = forwarding(kind);
+        let mut right = packet(kind, 0, 5, &[], b"odd");
+        // The sum of what is covered, without the checksum itself.
+        let covered = [&right[..2], &right[4..], &[0]].concat();
+        let words = covered
+            .chunks(2)
+            .map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
+        let sum = words.sum::<u32>();
+        let checksum = !((sum >> 16) + (sum & 0xffff)) as u16;
+        right[2..4].copy_from_slice(&checksum.to_be_bytes());
+        assert_eq!(bench.packet(1, &right).len(), 1, "{kind:#x}");
+        let mut wrong = right;
+        wrong[3] ^= 1;
+        let copies = bench.packet(1, &wrong).len();
+        assert_eq!(copies, usize::from(!is_verified), "{kind:#x}");
+    }
+}
+
+#[test]
 fn a_checksum_covers_headers_and_payload() {
     let mut bench = forwarding(1);
     let mut sent = packet(1, 0, 0, &[], &[1, 2, 3]);
