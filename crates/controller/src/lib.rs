@@ -57,7 +57,8 @@ pub use blob::{Blob, BlobKey};
 pub use budget::{Budget, Rate};
 pub use config::{Config, PinnedRooms, TurnServer, Visible};
 pub use controller::{
-    Controller, Downlink, JoinError, Placement, Population, Subscribed, Takeover, room_with_participants, trunks,
+    Controller, Downlink, JoinError, Placement, Population, Selection, Subscribed, Takeover, participant_page,
+    room_page, room_with_participants, trunks,
 };
 pub use environment::WallClock;
 pub use info::{

@@ -3,12 +3,14 @@
 
 mod entry;
 mod kernel;
+mod overview;
 mod switch;
 
 use serde::{Deserialize, Serialize};
 
 pub use entry::{Entry, Location, Refusal, Runner};
 pub use kernel::{Interface, KernelPath};
+pub use overview::{EntryCount, PartState, PlacesOverview};
 pub use switch::{Forwarded, Switch, SwitchState, TableUse};
 
 /// Everything that runs somewhere, in the order it is to be listed.

@@ -4,15 +4,25 @@ use std::path::Path;
 
 use ts_rs::{Config, TS};
 
+use crate::audit::{AuditAction, AuditEntry, AuditLog, Bearer};
 use crate::observation::{
     Direction, LeaveReason, Observation, PathProtocol, SwitchCause, Timeline, TimelineEntry, TimelineTrack,
     TrackSource, TransportState,
 };
+use crate::places::{EntryCount, PartState, PlacesOverview};
 use crate::receivers::{
     Downlink, Layer, Limit, MediaKind, Receiver, Receivers, Settings, Subscription, SubscriptionState, Target, Usage,
 };
+use crate::rooms::{ParticipantPage, ParticipantSummary, PublishedTrack, RoomOrder, RoomPage, RoomSummary};
 
+/// The types that the meeting shows as well.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/src/operator.ts");
+
+/// The types of the operator's page only.
+const ADMIN_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/src/admin/views.ts");
+
+/// The types of the first file that those of the second one have.
+const ADMIN_IMPORTS: &str = "\nimport type { MediaKind, TrackSource } from \"../operator\";\n";
 
 const HEAD: &str = "\
 // Generated from crates/operator; do not edit. To generate it again:
@@ -33,7 +43,7 @@ fn declaration<T: TS>() -> String {
 }
 
 fn generate() -> String {
-    let types = declarations![
+    file_of(&declarations![
         Receivers,
         Receiver,
         Downlink,
@@ -55,7 +65,29 @@ fn generate() -> String {
         Direction,
         PathProtocol,
         TransportState,
+    ])
+}
+
+fn generate_admin() -> String {
+    let types = declarations![
+        RoomPage,
+        RoomSummary,
+        RoomOrder,
+        ParticipantPage,
+        ParticipantSummary,
+        PublishedTrack,
+        Bearer,
+        AuditLog,
+        AuditEntry,
+        AuditAction,
+        PlacesOverview,
+        PartState,
+        EntryCount,
     ];
+    file_of(&format!("{ADMIN_IMPORTS}{types}"))
+}
+
+fn file_of(types: &str) -> String {
     // The library leaves a space before each comment of a field, and has three lines for one.
     let types = types.replace(" \n", "\n");
     format!(
@@ -69,13 +101,14 @@ fn generate() -> String {
 
 #[test]
 fn the_pages_types_are_these() {
-    let types = generate();
-    if std::env::var("OPERATOR_TYPES").is_ok_and(|value| value == "write") {
-        std::fs::write(FILE, &types).unwrap();
+    for (file, types) in [(FILE, generate()), (ADMIN_FILE, generate_admin())] {
+        if std::env::var("OPERATOR_TYPES").is_ok_and(|value| value == "write") {
+            std::fs::write(file, &types).unwrap();
+        }
+        let committed = std::fs::read_to_string(Path::new(file)).unwrap_or_default();
+        assert!(
+            committed == types,
+            "{file} is not what crates/operator generates: OPERATOR_TYPES=write cargo test -p operator"
+        );
     }
-    let committed = std::fs::read_to_string(Path::new(FILE)).unwrap_or_default();
-    assert!(
-        committed == types,
-        "web/src/operator.ts is not what crates/operator generates: OPERATOR_TYPES=write cargo test -p operator"
-    );
 }

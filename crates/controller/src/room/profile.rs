@@ -48,6 +48,10 @@ impl RoomProfile {
         &self.api_key
     }
 
+    pub(crate) fn created(&self) -> Duration {
+        self.created
+    }
+
     pub(in crate::room) fn metadata(&self) -> &str {
         &self.metadata
     }

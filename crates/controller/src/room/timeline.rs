@@ -161,7 +161,7 @@ fn output(
     }
 }
 
-fn timeline_track(track: &Track, peer: &str) -> TimelineTrack {
+pub(crate) fn timeline_track(track: &Track, peer: &str) -> TimelineTrack {
     TimelineTrack {
         id: track.sid().to_owned(),
         peer: peer.to_owned(),

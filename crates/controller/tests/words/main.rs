@@ -13,6 +13,7 @@ mod full_rooms;
 mod linked_tracks;
 mod links;
 mod nodes;
+mod overview;
 mod participants;
 mod placement;
 mod quotas;
