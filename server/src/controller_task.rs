@@ -6,7 +6,8 @@ mod nodes;
 use std::time::{Duration, Instant};
 
 use access::{ApiKeys, RoomNames};
-use controller::{Controller, Downlink, Event, Output, PinnedRooms, Quotas, WallClock};
+use controller::{Controller, Downlink, Event, Output, PinnedRooms, Quotas, Selection, WallClock};
+use operator::{ParticipantPage, RoomOrder, RoomPage};
 use timeline::{Recorder, Recording, Timestamp};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -33,6 +34,8 @@ enum ControllerRequest {
     Cluster(usize, oneshot::Sender<Option<operator::Cluster>>),
     Recording(String, String, oneshot::Sender<Option<Recording>>),
     RecorderCounts(oneshot::Sender<RecorderCounts>),
+    RoomPage(Selection, RoomOrder, oneshot::Sender<RoomPage>),
+    ParticipantPage(Selection, oneshot::Sender<ParticipantPage>),
     Drain,
     Population(oneshot::Sender<(usize, usize)>),
     Ready(oneshot::Sender<bool>),
@@ -147,6 +150,12 @@ impl ControllerTask {
             }
             ControllerRequest::RecorderCounts(answer) => {
                 let _ = answer.send(RecorderCounts::from(&self.recorder));
+            }
+            ControllerRequest::RoomPage(selection, order, answer) => {
+                let _ = answer.send(controller::room_page(&self.controller, &selection, order));
+            }
+            ControllerRequest::ParticipantPage(selection, answer) => {
+                let _ = answer.send(controller::participant_page(&self.controller, &selection));
             }
             ControllerRequest::SetKeys(keys) => self.controller.set_keys(keys),
             ControllerRequest::SetQuotas(quotas) => self.controller.set_quotas(now, quotas, &mut outputs),

@@ -7,6 +7,7 @@
 
 pub(crate) mod administration;
 pub(crate) mod agents;
+pub(crate) mod audit;
 mod context;
 pub(crate) mod events;
 pub(crate) mod livekit;

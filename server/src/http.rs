@@ -32,7 +32,7 @@ use axum::extract::{DefaultBodyLimit, Extension, FromRequest, Json, Query, Reque
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
-use axum::routing::{any, get, post};
+use axum::routing::{any, delete, get, post};
 use axum::{Router, middleware};
 use livekit::api::Call;
 use livekit::{Route, agents};
@@ -80,6 +80,20 @@ pub(crate) fn router(http: Http, request_timeout: Duration) -> Router {
         .route("/metrics", get(metrics))
         .route("/api/entries", get(operators::entries))
         .route("/api/cluster", get(operators::cluster))
+        .route("/api/audit", get(operators::views::audit))
+        .route("/api/bearer", get(operators::views::bearer))
+        .route("/api/participants", get(operators::views::participants))
+        .route("/api/places", get(operators::views::places))
+        .route("/api/rooms", get(operators::views::rooms))
+        .route("/api/rooms/{room}", delete(operators::actions::close))
+        .route(
+            "/api/rooms/{room}/participants/{identity}",
+            delete(operators::actions::remove),
+        )
+        .route(
+            "/api/rooms/{room}/participants/{identity}/tracks/{track}/mute",
+            post(operators::actions::mute),
+        )
         .route("/api/dev-token", post(dev_token))
         .route("/api/receivers", get(all_receivers))
         .route("/api/receivers/me", get(own_receiver))
@@ -157,6 +171,8 @@ pub(crate) fn metrics_answer(headers: &HeaderMap, text: String) -> Response<Body
 struct ReceiversQuery {
     /// Those in this room.
     room: Option<String>,
+    /// Only the one of this identity.
+    identity: Option<String>,
 }
 
 async fn all_receivers(
@@ -172,7 +188,13 @@ async fn all_receivers(
     {
         return Ok(answer);
     }
-    let view: Receivers = receivers::all(scope, &http.controller, &http.receivers).await?;
+    let view: Receivers = match (scope, query.identity) {
+        (Scope::Room(room), Some(identity)) => Receivers {
+            receivers: vec![receivers::one(room, identity, &http.controller, &http.receivers).await?],
+            truncated: false,
+        },
+        (scope, _) => receivers::all(scope, &http.controller, &http.receivers).await?,
+    };
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(view)).into_response())
 }
 

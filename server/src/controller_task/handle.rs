@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use access::{ApiKeys, RoomNames};
-use controller::{Downlink, PinnedRooms, Quotas};
+use controller::{Downlink, PinnedRooms, Quotas, Selection};
+use operator::{ParticipantPage, RoomOrder, RoomPage};
 use timeline::Recording;
 use tokio::sync::{mpsc, oneshot};
 
@@ -75,6 +76,22 @@ impl Handle {
             .send(ControllerRequest::RecorderCounts(answer))
             .await
             .ok()?;
+        answered.await.ok()
+    }
+
+    /// A page of rooms; `None` at the end of the controller.
+    pub(crate) async fn room_page(&self, selection: Selection, order: RoomOrder) -> Option<RoomPage> {
+        let (answer, answered) = oneshot::channel();
+        let request = ControllerRequest::RoomPage(selection, order, answer);
+        self.requests.send(request).await.ok()?;
+        answered.await.ok()
+    }
+
+    /// A page of participants; `None` at the end of the controller.
+    pub(crate) async fn participant_page(&self, selection: Selection) -> Option<ParticipantPage> {
+        let (answer, answered) = oneshot::channel();
+        let request = ControllerRequest::ParticipantPage(selection, answer);
+        self.requests.send(request).await.ok()?;
         answered.await.ok()
     }
 

@@ -115,7 +115,15 @@ async fn call(http: &Http, parts: &mut Parts, body: Body) -> Result<Called, Fail
     };
     let late = || ApiError::new(Code::DeadlineExceeded, "the server did not answer in time");
     let time_limit = http.api.time_limit + request.takes();
-    let reply = timeout(time_limit, ask(http, request)).await.map_err(|_| late())?;
+    let pending = match &request {
+        api::Request::Admin(request) => http.audit.begin(&claims, request),
+        api::Request::Dispatch(_) => None,
+    };
+    let reply = timeout(time_limit, ask(http, request)).await;
+    if let Some(pending) = pending {
+        pending.finish(reply.as_ref().ok().and_then(Option::as_ref));
+    }
+    let reply = reply.map_err(|_| late())?;
     let reply = reply.ok_or_else(|| ApiError::new(Code::Unavailable, "the server is shutting down"))?;
     let reply = match names {
         Some(names) => {

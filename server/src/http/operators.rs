@@ -1,6 +1,9 @@
 //! `/api/entries` and `/api/cluster`: views of a running server for its operator, as lines for a
 //! terminal or as JSON. They show addresses of machines and of parties.
 
+pub(super) mod actions;
+pub(super) mod views;
+
 use std::sync::Arc;
 
 use axum::body::Body;

@@ -24,11 +24,12 @@ const CROSS_ORIGIN_OPENER_POLICY: HeaderName = HeaderName::from_static("cross-or
 #[allow_missing = true]
 struct Files;
 
-/// One file of the page. The page itself is at `/`, and for viewers at `/watch/ROOM`. Everything
-/// else is not here: a client that asks for it wants to know that.
+/// One file of the page. The page itself is at `/`, for viewers at `/watch/ROOM`, and for operators
+/// at `/admin`. Everything else is not here: a client that asks for it wants to know that.
 pub(crate) fn file(uri: &Uri) -> Response<Body> {
     let path = uri.path().trim_matches('/');
-    let is_page = path.is_empty() || path.strip_prefix("watch/").is_some_and(|room| !room.is_empty());
+    let is_watched = path.strip_prefix("watch/").is_some_and(|room| !room.is_empty());
+    let is_page = path.is_empty() || path == "admin" || is_watched;
     let found = match Files::get(path) {
         Some(file) => Some((path, file)),
         None if is_page => Files::get("index.html").map(|file| ("index.html", file)),
@@ -111,7 +112,7 @@ mod tests {
         }
         let page = status("/");
         assert!(
-            ["/watch/show.1", "/watch/a%20b", "/watch/a/b"]
+            ["/admin", "/watch/show.1", "/watch/a%20b", "/watch/a/b"]
                 .iter()
                 .all(|path| status(path) == page)
         );

@@ -99,6 +99,16 @@ pub(crate) async fn own(
         return Err(Denial::NotAllowed);
     }
     let (room, identity) = (claims.video.room.clone(), claims.identity().to_owned());
+    one(room, identity, controller, receiver_query).await
+}
+
+/// How the downlink of one participant does.
+pub(crate) async fn one(
+    room: String,
+    identity: String,
+    controller: &Handle,
+    receiver_query: &ReceiverQuery,
+) -> Result<Receiver, Denial> {
     let downlink = controller.downlink(room, identity).await.ok_or(Denial::NotHere)?;
     let mut found = receiver_query.these(&[downlink.transport]).await?;
     let receiver = found.remove(&downlink.transport);

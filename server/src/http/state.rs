@@ -12,6 +12,7 @@ use crate::cluster::forward::Forwarder;
 use crate::config;
 use crate::controller_task::Handle;
 use crate::frontends::Handles;
+use crate::frontends::audit::AuditTrail;
 use crate::http::metrics_endpoint::Endpoint;
 use crate::media::ReceiverQuery;
 use crate::metrics::Metrics;
@@ -41,6 +42,8 @@ pub(crate) struct Http {
     pub endpoint: Endpoint,
     /// Questions about receivers.
     pub receivers: ReceiverQuery,
+    /// The newest actions of administrators.
+    pub audit: AuditTrail,
     /// Limits of the server API.
     pub api: Api,
     /// Has requests answered by the controllers of their rooms.

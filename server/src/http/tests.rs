@@ -1,6 +1,7 @@
 //! Access to each path, with a real controller and agent behind the handlers and the model for a
 //! data plane.
 
+mod administration;
 mod api;
 mod forwarding;
 mod health;
@@ -37,6 +38,7 @@ use crate::clients::connection_slots::{ConnectionSlots, Limits};
 use crate::cluster::forward::Forwarder;
 use crate::config::Regions;
 use crate::controller_task;
+use crate::frontends::audit::AuditTrail;
 use crate::frontends::{self, Handles};
 use crate::http::health::Health;
 use crate::http::listen::Connection;
@@ -139,6 +141,7 @@ fn server_with<P: DataPlane + Send + 'static>(
         metrics,
         health: Health::new(controller.clone(), Some(query.clone()), None, None),
         receivers: query,
+        audit: AuditTrail::default(),
         api: Api::new(TIMEOUT),
         forwarder,
         https: Some(https::https("{port: 7443, hsts: 60}")),
@@ -195,6 +198,7 @@ fn access_token(grants: &[&str]) -> String {
         match *grant {
             "roomAdmin" => claims.video.room_admin = true,
             "roomList" => claims.video.room_list = true,
+            "roomCreate" => claims.video.room_create = true,
             other => panic!("no grant {other}"),
         }
     }

@@ -138,7 +138,8 @@ async fn find(http: &Http, subject: &Subject, span: &Span, request: Request) -> 
     })
 }
 
-fn answer(view: &impl Serialize) -> Response<Body> {
+/// A view as JSON, which is not to be cached.
+pub(super) fn answer(view: &impl Serialize) -> Response<Body> {
     ([(header::CACHE_CONTROL, "no-store")], Json(view)).into_response()
 }
 

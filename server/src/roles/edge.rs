@@ -17,6 +17,7 @@ use super::sip::Sip;
 use crate::clients::connection_slots::ConnectionSlots;
 use crate::cluster::forward::Forwarder;
 use crate::config::{self, Config};
+use crate::frontends::audit::AuditTrail;
 use crate::http::health::Health;
 use crate::http::listen::{self, Front, Port};
 use crate::http::metrics_endpoint::Endpoint;
@@ -125,6 +126,7 @@ pub(crate) fn start(
         metrics: metrics.clone(),
         health: health.clone(),
         receivers,
+        audit: AuditTrail::default(),
         api: Api::new(request_timeout),
         forwarder: controllers
             .as_ref()

@@ -290,7 +290,7 @@ async fn a_server_that_ends_is_unavailable() {
 async fn paths_of_other_protocols_are_not_the_page() {
     let server = server("{}");
     for path in [
-        "/api/rooms",
+        "/api/rooms/",
         "/twirp/livekit.RoomService/ListRooms",
         "/rtc/v2",
         "/settings/regions",
