@@ -15,7 +15,7 @@ const here = new URL(".", import.meta.url).pathname;
 const given = process.argv.slice(2);
 const options = given.filter((argument) => argument.startsWith("-"));
 const files = given.filter((argument) => !argument.startsWith("-"));
-const all = ["", "networks/", "sdk/", "sip/", "whip/"]
+const all = ["", "networks/", "operator/", "sdk/", "sip/", "whip/"]
   .flatMap((folder) => readdirSync(here + folder).map((name) => folder + name))
   .filter((name) => name.endsWith(".test.mjs"))
   .sort()
