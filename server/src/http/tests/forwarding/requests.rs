@@ -150,6 +150,14 @@ async fn the_rooms_of_all_controllers_are_one_list() {
         assert_eq!(names(controller, json!({})).await, ["attic", "cellar", "lobby"]);
         let some = json!({"names": ["lobby", "attic", "garden"]});
         assert_eq!(names(controller, some).await, ["attic", "lobby"]);
+        let mut headers = bearer(&administrator(""));
+        headers.insert(header::HOST, HeaderValue::from_static("weir.example"));
+        let page = controller.server.get(STRANGER, "/api/rooms?offset=1&limit=1", headers);
+        let page = body(page.await).await;
+        assert_eq!(
+            (&page["rooms"][0]["name"], &page["total"]),
+            (&json!("cellar"), &json!(3))
+        );
     }
     // A controller that is said to run and does not answer would make its rooms look closed.
     let gone = ([127, 0, 0, 1], ports::free_port()).into();
