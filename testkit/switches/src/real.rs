@@ -208,11 +208,15 @@ fn find(program: &str) -> Option<PathBuf> {
         .find(|it| it.is_file())
 }
 
-/// Whether it was built with nanomsg. It does not know the option otherwise, and several of them at a
-/// time share one address without it.
+/// Whether it was built with nanomsg. It does not know the option otherwise, and several of them at
+/// a time share one address without it.
 fn has_notifications(program: &Path) -> bool {
     let help = Command::new(program).arg("--help").output();
-    help.is_ok_and(|help| [help.stdout, help.stderr].iter().any(|text| contains(text, b"--notifications-addr")))
+    help.is_ok_and(|help| {
+        [help.stdout, help.stderr]
+            .iter()
+            .any(|text| contains(text, b"--notifications-addr"))
+    })
 }
 
 fn contains(text: &[u8], word: &[u8]) -> bool {
