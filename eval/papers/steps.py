@@ -55,6 +55,14 @@ def keep(name, to):
     return lambda: shutil.copy(SWIFTCALL / name, ROOT / to)
 
 
+def cores():
+    """Measures a copy on one core and on several; the device files that come with it are not kept."""
+    folder = ROOT / "target/papers"
+    folder.mkdir(parents=True, exist_ok=True)
+    run("cargo", "build", "--release", "--locked", "-p", "costs")
+    run("target/release/weir-costs", str(folder / "here.yaml"), "--curve", "docs/measured/performance/cores.csv")
+
+
 def relays(*experiments):
     """Measures relays, one experiment after the other."""
     return ["eval/media-relay/run", *experiments]
@@ -70,6 +78,7 @@ STEPS = [
     Step("planning", 1, False, ["cargo"], [["cargo", "run", "--release", "--locked", "-p", "figures", "--bin", "figures18-20"]]),
     Step("rewriting", 1, False, ["cargo"], [["cargo", "run", "--release", "--locked", "-p", "figures", "--bin", "figure27"]]),
     Step("operations", 2, False, ["cargo"], [operations]),
+    Step("cores", 2, True, ["cargo", "ip"], [cores]),
     Step("burst", 1, True, ["ip"], [lambda: swiftcall("--burst"), keep("burst.csv", "docs/measured/papers/burst.csv")]),
     Step(
         "swiftcall",

@@ -1,12 +1,13 @@
 """Names of figures on the page, and the cells of files of results that they are."""
 
+import itertools
 import json
 import re
 import statistics
 
 import adaptation
 import tables
-from tables import ROOT, least, median, most, rows, served
+from tables import ROOT, column, least, median, most, rows, served
 from written import number, places
 
 PERFORMANCE = "docs/measured/performance"
@@ -15,13 +16,18 @@ PAPERS = "docs/measured/papers"
 RECIRCULATION = "eval/recirculation/summary.csv"
 DEADLINE_US = 20_000
 BURST = 6_400
+# The share of lost packets from which on a relay is saturated.
+SATURATED = 0.001
+# Of one direction of G.711 with its headers, as the paper counts.
+CALL_KBITS = 87.2
+BOTH_WAYS = 2
 MISSING = "*not measured*"
 
 
 def all_values():
     """Every name, with a function that returns its text."""
     values = {}
-    for part in (rooms, adaptation.shown, planning, packets, latency, adaptation.rates, switch, rewriting, hd, stages, conferences, thesis, relays, swiftcall):
+    for part in (rooms, adaptation.shown, planning, packets, latency, adaptation.rates, switch, rewriting, hd, stages, cores, conferences, thesis, relays, swiftcall):
         values.update(part())
     return values
 
@@ -218,6 +224,18 @@ def stages():
     return found
 
 
+def cores():
+    """The most busy cores of a machine beside one of them, by the time of a copy."""
+    path = f"{PERFORMANCE}/cores.csv"
+
+    def gain():
+        workers = f"{most(path, 'workers'):.0f}"
+        pairs = zip(column(path, "copy_ns", workers="1"), column(path, "copy_ns", workers=workers), strict=True)
+        return int(workers) / statistics.median(several / one for one, several in pairs)
+
+    return {"cores.most": lambda: number(most(path, "workers")), "cores.gain": lambda: number(gain(), 2)}
+
+
 def conferences():
     """Conferences of one sender each, on one core."""
     found = {}
@@ -239,9 +257,9 @@ def thesis():
     def lost(sfu, rate, viewers):
         return median(RECIRCULATION, "lost", sfu=sfu, rate_mbps=rate, viewers=viewers)
 
-    def beside(sfu, rate, viewers):
-        """The average delay over that of the userspace SFU, from averages that were not rounded."""
-        rows = tables.shown("eval/recirculation/README.md", "### Beside a userspace SFU")
+    def beside(userspace, sfu, rate, viewers):
+        """The average delay over that of a userspace SFU, from averages that were not rounded."""
+        rows = tables.shown("eval/recirculation/README.md", f"### Beside {userspace}")
         return next(float(row[sfu]) for row in rows if (row["Mbit/s"], row["viewers"]) == (rate, viewers))
 
     def slower():
@@ -255,16 +273,21 @@ def thesis():
     found["tree.slower"] = lambda: number(slower())
     ends = {"4": (1, 5, 11), "2.5": (1, 11), "0.15": (1, 5, 19), "0.076": (1, 7)}
     sfus = {"thesis P4": "thesis.P4", "thesis Python": "thesis.Python"}
-    for sfu in ("BMv2 recirculation", "BMv2 tree", "Weir TC", "Weir UDP"):
+    for sfu in ("BMv2 recirculation", "BMv2 tree", "naive Rust", "Weir TC", "Weir UDP"):
         sfus[sfu] = f"recirculation.{sfu}"
     for rate, all_viewers in ends.items():
         for viewers in map(str, all_viewers):
             for sfu, name in sfus.items():
                 found[f"{name}.{rate}.{viewers}"] = lambda cell=(sfu, rate, viewers): places(delay(*cell))
                 found[f"{name}.{rate}.{viewers}.lost"] = lambda cell=(sfu, rate, viewers): number(lost(*cell))
-            ratios = {"thesis.ratio": "thesis P4", "recirculation.ratio": "BMv2 recirculation", "recirculation.kernel": "Weir TC"}
+            ratios = {
+                "thesis.ratio": "thesis P4",
+                "naive.ratio": "BMv2 recirculation",
+                "naive.sockets": "Weir UDP",
+                "naive.kernel": "Weir TC",
+            }
             for name, sfu in ratios.items():
-                found[f"{name}.{rate}.{viewers}"] = lambda cell=(sfu, rate, viewers): places(beside(*cell))
+                found[f"{name}.{rate}.{viewers}"] = lambda cell=("the naive SFU", sfu, rate, viewers): places(beside(*cell))
     for rate in ends:
         found[f"recirculation.packets.{rate}"] = lambda rate=rate: number(
             median(RECIRCULATION, "packets", sfu="BMv2 recirculation", rate_mbps=rate)
@@ -286,6 +309,14 @@ def relays():
         def cell(name, relay=relay, farthest=farthest):
             return median(sessions, name, relay=relay, calls=farthest())
 
+        def held(relay=relay):
+            """The most calls up to which less than 0.1 % of the packets are lost."""
+            steps = sorted(rows(sessions, {"relay": relay}), key=lambda row: int(row["calls"]))
+            good = itertools.takewhile(lambda row: float(row["lost"] or 1) < SATURATED * float(row["sent"] or 0), steps)
+            return max((int(row["calls"]) for row in good), default=0)
+
+        found[f"sessions.{relay}.held"] = lambda held=held: number(held())
+        found[f"sessions.{relay}.rate"] = lambda held=held: number(held() * BOTH_WAYS * CALL_KBITS / 1e3)
         found[f"sessions.{relay}.calls"] = lambda farthest=farthest: number(int(farthest()))
         found[f"sessions.{relay}.cores"] = lambda relay=relay: number(
             100 * median(sessions, "relay_cores", relay=relay, calls="800"), 1

@@ -28,7 +28,7 @@ const HEADER: [&str; 12] = [
 /// Our counterparts of the thesis' userspace SFU: the same loop, and Weir's sockets.
 const USERSPACE: [(&str, Way); 2] = [
     ("Beside the naive SFU", Way::Naive),
-    ("Beside a userspace SFU", Way::Userspace),
+    ("Beside Weir's sockets", Way::Userspace),
 ];
 
 /// The ways, with the thesis' SFUs first.
