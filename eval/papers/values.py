@@ -300,20 +300,30 @@ def relays():
     """Relays of SIP calls: processors, loss and opinion."""
     sessions, ramp = f"{RELAY}/sessions.csv", f"{RELAY}/ramp.csv"
     found = {"ramp.calls": lambda: number(most(ramp, "calls"))}
+    found["sessions.generator"] = lambda: number(generator())
     # Pairs of so many entries, over the values of a hash of 32 bits.
     found["icc.collisions"] = lambda: number(1e6 * (1e6 - 1) / 2 / 2**32)
+
+    def is_held(row):
+        """Whether less than 0.1 % of the packets are lost."""
+        return float(row["lost"] or 1) < SATURATED * float(row["sent"] or 0)
+
+    def generator():
+        """The most calls that the cable alone carries: beyond them the generator is measured."""
+        return max((int(row["calls"]) for row in rows(sessions, {"relay": "cable"}) if is_held(row)), default=0)
+
     for relay in ("rtpengine", "weir", "weir-afxdp", "weir-ebpf"):
         def farthest(relay=relay):
-            return f"{most(sessions, 'calls', relay=relay):.0f}"
+            return f"{min(generator(), most(sessions, 'calls', relay=relay)):.0f}"
 
         def cell(name, relay=relay, farthest=farthest):
             return median(sessions, name, relay=relay, calls=farthest())
 
         def held(relay=relay):
-            """The most calls up to which less than 0.1 % of the packets are lost."""
+            """The most calls up to which it holds."""
             steps = sorted(rows(sessions, {"relay": relay}), key=lambda row: int(row["calls"]))
-            good = itertools.takewhile(lambda row: float(row["lost"] or 1) < SATURATED * float(row["sent"] or 0), steps)
-            return max((int(row["calls"]) for row in good), default=0)
+            good = itertools.takewhile(is_held, steps)
+            return min(generator(), max((int(row["calls"]) for row in good), default=0))
 
         found[f"sessions.{relay}.held"] = lambda held=held: number(held())
         found[f"sessions.{relay}.rate"] = lambda held=held: number(held() * BOTH_WAYS * CALL_KBITS / 1e3)

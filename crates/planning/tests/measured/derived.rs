@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::results::{Step, median, number, rows, steps, text};
+use planning::contention_permille;
+
+use crate::results::{Step, median, number, rows, slowdowns, steps, text};
 use crate::{program, server};
 
 /// The coefficients with the least squares of relative differences.
@@ -174,6 +176,19 @@ fn cores_are_planned_to_the_least_share_that_a_search_held() {
         (most.len(), server("weir-udp").percent_of_core as f64),
         (6, 100.0 * least)
     );
+}
+
+#[test]
+fn contention_is_that_of_cores_that_are_busy_together() {
+    let slowdowns = slowdowns();
+    let most = slowdowns.iter().map(|(cores, _)| *cores).max();
+    let derived = contention_permille(&slowdowns).expect("several cores");
+    for name in ["weir-udp", "weir-afxdp", "weir-ebpf"] {
+        let server = server(name);
+        assert_eq!(server.cores_measured, most, "{name}");
+        let difference = server.contention_permille as f64 - derived;
+        assert!(difference.abs() <= 0.5, "{name}: {derived:.1} is derived");
+    }
 }
 
 /// The size of an array or a table of the compiled program.

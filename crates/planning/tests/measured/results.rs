@@ -108,6 +108,23 @@ pub(crate) fn capacity() -> Vec<Step> {
     ours.filter_map(step).collect()
 }
 
+/// The time of a copy on so many busy cores, beside that on one in the same round: medians.
+pub(crate) fn slowdowns() -> Vec<(u64, f64)> {
+    let rows = rows("docs/measured/performance/cores.csv");
+    let time = |row: &Row| number(row, "copy_ns").expect("a time");
+    let alone = |round: &str| {
+        let mut found = rows.iter().filter(|row| row["workers"] == "1");
+        found.find(|row| row["round"] == round).map(time).expect("one core")
+    };
+    let mut ratios: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for row in &rows {
+        let cores = row["workers"].parse().expect("a number");
+        let ratio = time(row) / alone(&row["round"]);
+        ratios.entry(cores).or_default().push(ratio);
+    }
+    ratios.into_iter().map(|(cores, all)| (cores, median(all))).collect()
+}
+
 /// An encrypted meeting of video with so many replicas a second.
 pub(crate) fn kind(participants: u64, senders: u64, replicas: f64) -> Kind {
     let packets = replicas / (senders * (participants - 1)) as f64;

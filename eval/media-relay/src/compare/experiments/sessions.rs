@@ -1,5 +1,6 @@
 //! Cost, loss and opinion scores as calls are added, until each relay has the number in its file.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -48,10 +49,35 @@ fn turns(targets: &Targets, options: &Options) -> Vec<Vec<Planned>> {
 
 fn section(all: &[Measured]) -> Section {
     let window = all.first().map_or(0, |measured| measured.load.window.as_secs());
+    let (judged, beyond) = within_generator(all);
+    let judged = judged.as_slice();
     Section {
-        how: format!("One run of {window} s at each number of calls{}", limits(all)),
-        text: table(all) + &saturation(all) + &targets(all) + &notes(all),
-        drawing: draw(all),
+        how: format!(
+            "One run of {window} s at each number of calls{}{}",
+            limits(all),
+            cable_limit(&beyond)
+        ),
+        text: table(judged) + &saturation(judged) + &targets(judged) + &notes(all),
+        drawing: draw(judged),
+    }
+}
+
+/// The measurements under loads that the cable alone carries, and the numbers of calls of the
+/// others. The generator has reached its own limit there, so they say nothing of a relay.
+fn within_generator(all: &[Measured]) -> (Vec<Measured>, BTreeSet<u32>) {
+    let cables = all.iter().filter(|measured| measured.relay == DIRECT);
+    let lost = cables.filter(|it| Figures::of(it, all).is_none_or(|figures| figures.loss() >= SATURATED));
+    let beyond: BTreeSet<u32> = lost.map(|it| it.load.calls).collect();
+    let is_judged = |it: &&Measured| !beyond.contains(&it.load.calls);
+    (all.iter().filter(is_judged).cloned().collect(), beyond)
+}
+
+fn cable_limit(beyond: &BTreeSet<u32>) -> String {
+    match beyond.first() {
+        Some(calls) => {
+            format!("; with {calls} calls the cable alone loses packets, so nothing is said of relays there")
+        }
+        None => String::new(),
     }
 }
 
