@@ -21,6 +21,12 @@ pub fn paragraph(text: &str) -> String {
     wrap(text.split_whitespace(), |len| len <= WIDTH).join("\n") + "\n\n"
 }
 
+/// The text as an entry of a list, whose further lines are indented.
+pub fn list_entry(text: &str) -> String {
+    let lines = wrap(text.split_whitespace(), |len| len + "- ".len() <= WIDTH);
+    format!("- {}\n", lines.join("\n  "))
+}
+
 /// The words in lines whose bytes fit, as far as single words do.
 pub(crate) fn wrap<'a>(words: impl Iterator<Item = &'a str>, fits: impl Fn(usize) -> bool) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -46,6 +52,9 @@ mod tests {
         assert_eq!(paragraph(&format!("{long} abc\nd e")), format!("{long} abc\nd e\n\n"));
         assert_eq!(paragraph(&format!("{long} abcd")), format!("{long}\nabcd\n\n"));
         assert_eq!(paragraph(""), "\n\n");
+        let entry = "y".repeat(94);
+        assert_eq!(list_entry(&format!("{entry} abc")), format!("- {entry} abc\n"));
+        assert_eq!(list_entry(&format!("{entry} abcd")), format!("- {entry}\n  abcd\n"));
     }
 
     #[test]

@@ -8,9 +8,8 @@ mod sessions;
 mod setup;
 mod targets;
 
-use std::fmt::Write as _;
-
 use harness::Spread;
+use harness::page::list_entry;
 
 use super::Options;
 use super::figures::{Figures, Measured};
@@ -101,16 +100,14 @@ fn notes(all: &[Measured]) -> String {
     let mut text = String::new();
     for measured in all {
         let (relay, calls, round) = (&measured.relay, measured.load.calls, measured.round);
-        let head = format!("- {relay}, {calls} calls, round {round}");
-        match (&measured.found, Figures::of(measured, all)) {
-            (Err(why), _) => {
-                let _ = writeln!(text, "{head}: no measurement: {why}");
-            }
+        let why = match (&measured.found, Figures::of(measured, all)) {
+            (Err(why), _) => format!("no measurement: {why}"),
             (_, Some(figures)) if !figures.doubts().is_empty() => {
-                let _ = writeln!(text, "{head}: not to be trusted: {}", figures.doubts().join("; "));
+                format!("not to be trusted: {}", figures.doubts().join("; "))
             }
-            _ => {}
-        }
+            _ => continue,
+        };
+        text += &list_entry(&format!("{relay}, {calls} calls, round {round}: {why}"));
     }
     if !text.is_empty() {
         text.insert(0, '\n');

@@ -57,7 +57,7 @@ fn section(all: &[Measured]) -> Section {
             limits(all),
             cable_limit(&beyond)
         ),
-        text: table(judged) + &saturation(judged) + &targets(judged) + &notes(all),
+        text: table(judged) + &saturation(judged) + &targets(judged) + &notes(judged),
         drawing: draw(judged),
     }
 }
