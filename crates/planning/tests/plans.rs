@@ -86,7 +86,9 @@ fn a_server_is_bound_by_cores_network_or_memory() {
         let plan = Plan::new(&file, &mix("500,8,2,720p,yes,,"));
         (plan.binding, plan.meetings, plan.devices)
     };
-    let (cores, meetings, devices) = server(|server| (server.agent_us, server.bandwidth) = (0, None));
+    let (cores, meetings, devices) = server(|server| {
+        (server.agent_us, server.bandwidth, server.contention_permille) = (0, None, 0);
+    });
     // Two streams of 194 video and 50 audio packets a second to seven receivers each.
     let packets = |cost: u64| (1_700_000 * cost).div_ceil(8_800) + 50 * cost;
     let each = 2 * packets(3_600) + 14 * packets(452) + 8 * 163_000;
