@@ -37,7 +37,8 @@ fn every_checksum_is_followed_even_to_zero() {
             !zeros.is_empty(),
             "one word of the payload has all values of the checksum"
         );
-        for word in (0..=u16::MAX).step_by(7).chain(zeros) {
+        let sampled = (0..=u16::MAX).step_by(7).chain(0xff00..=0xffff);
+        for word in sampled.chain(zeros) {
             let payload = payload(word);
             // One in 65,536 looks as if it were not finished.
             assert_eq!(
