@@ -300,7 +300,6 @@ def relays():
     """Relays of SIP calls: processors, loss and opinion."""
     sessions, ramp = f"{RELAY}/sessions.csv", f"{RELAY}/ramp.csv"
     found = {"ramp.calls": lambda: number(most(ramp, "calls"))}
-    found["sessions.generator"] = lambda: number(generator())
     # Pairs of so many entries, over the values of a hash of 32 bits.
     found["icc.collisions"] = lambda: number(1e6 * (1e6 - 1) / 2 / 2**32)
 
@@ -312,6 +311,7 @@ def relays():
         """The most calls that the cable alone carries: beyond them the generator is measured."""
         return max((int(row["calls"]) for row in rows(sessions, {"relay": "cable"}) if is_held(row)), default=0)
 
+    found["sessions.generator"] = lambda: number(generator())
     for relay in ("rtpengine", "weir", "weir-afxdp", "weir-ebpf"):
         def farthest(relay=relay):
             return f"{min(generator(), most(sessions, 'calls', relay=relay)):.0f}"
